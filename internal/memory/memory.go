@@ -1,0 +1,55 @@
+// Package memory is the contract of the memory runtime: what the service, the
+// command line and the agents may ask of it. It holds no storage and no search;
+// those are behind it, in the packages below.
+package memory
+
+import (
+	"context"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/redact"
+)
+
+// Runtime is a memory. All methods may be called at the same time. What a
+// method returned without an error is on the disk: it survives kill -9 and
+// power loss. Errors have a kind of package ambry: a runtime that is down
+// answers [ambry.MemoryUnavailable], a full disk [ambry.StorageFull].
+//
+// A key makes a write idempotent: the same key with the same request returns
+// the first answer and changes nothing; with another request it is
+// [ambry.Conflict]. An empty key asks for nothing.
+type Runtime interface {
+	// Import adds conversations, all or none. A turn that is known already, by
+	// agent, id and part, is brought up to date or left alone; so importing again
+	// changes nothing. Turns of sessions that hold copies of them are kept once.
+	Import(ctx context.Context, cs []redact.Conversation) (ambry.Imported, error)
+
+	// Add adds one note and returns it as a memory.
+	Add(ctx context.Context, n redact.Note, key string) (ambry.Memory, error)
+
+	// Search answers a query, best hit first.
+	Search(ctx context.Context, q ambry.Query) (ambry.Answer, error)
+
+	// Get returns a memory with its whole text, or [ambry.NotFound].
+	Get(ctx context.Context, id string) (ambry.Detail, error)
+
+	// Patch changes a memory.
+	Patch(ctx context.Context, id string, p ambry.Patch, key string) (ambry.Memory, error)
+
+	// Forget deletes a memory, so that importing its turn again does not bring it
+	// back.
+	Forget(ctx context.Context, id, key string) (ambry.Forgotten, error)
+
+	// Status says how the runtime is.
+	Status(ctx context.Context) (ambry.MemoryHealth, error)
+}
+
+// Panel is what a person looks through. Every answer comes from counters and
+// indexes, at the same speed for a thousand memories and a million.
+type Panel interface {
+	Source(ctx context.Context, id string) (ambry.Provenance, error)
+	Overview(ctx context.Context) (ambry.Overview, error)
+	Items(ctx context.Context, q ambry.ItemsQuery) (ambry.Items, error)
+	Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error)
+	Transcript(ctx context.Context, session string, page int) (ambry.Transcript, error)
+}
