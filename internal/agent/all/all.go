@@ -1,0 +1,11 @@
+// Package all lists the agents that are built in. It holds nothing else.
+package all
+
+import (
+	"ambry.dev/ambry/internal/agent"
+)
+
+// Agents returns every agent, in the order in which people see them.
+func Agents() []agent.Agent {
+	return []agent.Agent{}
+}

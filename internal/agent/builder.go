@@ -1,0 +1,303 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// The sizes that a reader keeps to. What is longer is cut in the middle.
+const (
+	MaxText   = 64 << 10 // bytes of a message
+	MaxInput  = 4 << 10  // bytes of a tool call's arguments
+	MaxOutput = 8 << 10  // bytes of a tool call's result
+	MaxTitle  = 200      // bytes of a session's title
+
+	partBytes   = 64 << 10  // a part of a turn ends when it is larger and no call is open
+	partLimit   = 256 << 10 // and ends here in any case
+	itemBytes   = 512 << 10 // an item ends when its turns are larger
+	maxNotes    = 5
+	maxAttached = 100 // files of a message that are told
+)
+
+// Builder gathers the messages of one file into turns, and the turns into
+// items. A parser feeds it; the order of the calls is the order of the file.
+type Builder struct {
+	// Session is what is known of the session so far; the parser fills it in.
+	Session ambry.Session
+
+	ready   []ambry.Turn // closed, to be yielded
+	size    int          // bytes of text in ready
+	turn    *ambry.Turn  // open
+	partLen int
+	calls   map[string]place // calls of the open part by id
+	openN   int              // calls without a result
+	ids     map[string]int   // messages of the open part by id
+	ordinal int              // turns begun in this file
+	resume  resume           // the turn that the reading goes on in
+
+	at      place // where the record being parsed stands
+	opened  bool  // since the last record, a part was opened
+	skipped int
+	notes   []string
+}
+
+// place is where a record stands in its file, or a call in its part.
+type place struct {
+	path         string
+	row          string
+	line         int
+	offset, end  int64
+	message, pos int
+}
+
+// resume is the part of a builder that a mark has to remember.
+type resume struct {
+	Session ambry.Session `json:"session"`
+	Turn    string        `json:"turn,omitempty"`
+	Part    int           `json:"part,omitempty"`
+	Ordinal int           `json:"ordinal,omitempty"`
+	Reader  any           `json:"reader,omitempty"`
+}
+
+// NewBuilder returns a builder for a history that is not made of files; row
+// names the row that the first turn is read from.
+func NewBuilder(path, row string) *Builder {
+	return &Builder{at: place{path: path, row: row}}
+}
+
+// Row says which row of a database the next messages are read from.
+func (b *Builder) Row(row string) { b.at.row = row }
+
+// Finish ends the open turn and returns all that was gathered.
+func (b *Builder) Finish() ambry.Conversation {
+	b.close()
+	return b.take()
+}
+
+// Begin starts a turn; the one before it ends. An empty id is replaced by one
+// made from the session's id and the number of the turn, which is stable as
+// long as the file only grows.
+func (b *Builder) Begin(t ambry.Turn) *ambry.Turn {
+	b.close()
+	b.ordinal++
+	if t.ID == "" {
+		t.ID = fmt.Sprintf("%s#%d", b.Session.ID, b.ordinal)
+	}
+	b.resume.Turn = ""
+	b.open(t)
+	return b.turn
+}
+
+// Turn returns the open turn. If none is, one begins whose id is fallback.
+func (b *Builder) Turn(fallback string) *ambry.Turn {
+	switch {
+	case b.turn != nil:
+	case b.resume.Turn != "":
+		b.open(ambry.Turn{ID: b.resume.Turn, Part: b.resume.Part})
+		b.resume.Turn = ""
+	default:
+		b.Begin(ambry.Turn{ID: fallback})
+	}
+	return b.turn
+}
+
+func (b *Builder) open(t ambry.Turn) {
+	t.Source = ambry.Source{Path: b.at.path, Row: b.at.row, Line: b.at.line, Offset: b.at.offset, End: b.at.end}
+	b.turn, b.partLen, b.openN, b.opened = &t, 0, 0, true
+	b.calls, b.ids = map[string]place{}, map[string]int{}
+}
+
+// Add adds a message to the open turn. A message whose id is there already is
+// the same one told on: its texts, calls and files are joined and its tokens
+// are counted once, the highest count being the right one.
+func (b *Builder) Add(m ambry.Message) {
+	t := b.Turn(m.ID)
+	if i, ok := b.ids[m.ID]; ok && m.ID != "" {
+		b.join(i, m)
+		return
+	}
+	if b.partLen > partLimit || b.partLen > partBytes && b.openN == 0 {
+		b.nextPart()
+		t = b.turn
+	}
+	m.Text = Cap(m.Text, MaxText)
+	if len(m.Files) > maxAttached {
+		m.Files = m.Files[:maxAttached]
+	}
+	m.Line, m.Offset = b.at.line, b.at.offset
+	calls := m.Calls
+	m.Calls = nil
+	t.Messages = append(t.Messages, m)
+	if m.ID != "" {
+		b.ids[m.ID] = len(t.Messages) - 1
+	}
+	b.partLen += len(m.Text) + 64
+	b.addCalls(len(t.Messages)-1, calls)
+	b.saw(m)
+}
+
+func (b *Builder) join(i int, m ambry.Message) {
+	old := &b.turn.Messages[i]
+	switch {
+	case m.Text == "" || m.Text == old.Text:
+	case old.Text == "":
+		old.Text = Cap(m.Text, MaxText)
+	default:
+		old.Text = Cap(old.Text+"\n\n"+m.Text, MaxText)
+	}
+	old.Tokens = ambry.Tokens{
+		Input:  max(old.Tokens.Input, m.Tokens.Input),
+		Cached: max(old.Tokens.Cached, m.Tokens.Cached),
+		Output: max(old.Tokens.Output, m.Tokens.Output),
+	}
+	if old.Model == "" {
+		old.Model = m.Model
+	}
+	old.Files = append(old.Files, m.Files...)
+	b.partLen += len(m.Text)
+	b.addCalls(i, m.Calls)
+	b.saw(m)
+}
+
+func (b *Builder) addCalls(message int, calls []ambry.ToolCall) {
+	for _, c := range calls {
+		if _, known := b.calls[c.ID]; known && c.ID != "" {
+			continue
+		}
+		c.Input, c.Output = Cap(c.Input, MaxInput), Cap(c.Output, MaxOutput)
+		to := &b.turn.Messages[message]
+		to.Calls = append(to.Calls, c)
+		b.partLen += len(c.Input) + len(c.Output) + 64
+		if c.ID != "" {
+			b.calls[c.ID] = place{message: message, pos: len(to.Calls) - 1}
+		}
+		if !c.Done {
+			b.openN++
+		}
+	}
+}
+
+// Result completes the call with r's id: its output, status and exit code. A
+// result whose call is not in the open part is kept as a call of its own.
+func (b *Builder) Result(r ambry.ToolCall) {
+	r.Done = true
+	r.Output = Cap(r.Output, MaxOutput)
+	if call := b.Call(r.ID); call != nil {
+		if !call.Done {
+			b.openN--
+		}
+		b.partLen += len(r.Output) - len(call.Output)
+		call.Done, call.Output = true, r.Output
+		call.Failed = call.Failed || r.Failed
+		if r.ExitCode != nil {
+			call.ExitCode = r.ExitCode
+		}
+		if r.Session != "" {
+			call.Session = r.Session
+		}
+		return
+	}
+	t := b.Turn(r.ID)
+	if len(t.Messages) == 0 {
+		b.Add(ambry.Message{Role: ambry.Assistant, At: r.At})
+	}
+	b.addCalls(len(b.turn.Messages)-1, []ambry.ToolCall{r})
+}
+
+// Call returns the call of the open part with the given id, or nil.
+func (b *Builder) Call(id string) *ambry.ToolCall {
+	p, ok := b.calls[id]
+	if !ok || b.turn == nil {
+		return nil
+	}
+	return &b.turn.Messages[p.message].Calls[p.pos]
+}
+
+// Skip counts a record that could not be read.
+func (b *Builder) Skip(why string) {
+	b.skipped++
+	if len(b.notes) < maxNotes {
+		b.notes = append(b.notes, fmt.Sprintf("line %d: %s", b.at.line, why))
+	}
+}
+
+// Path is the file being read.
+func (b *Builder) Path() string { return b.at.path }
+
+// Ordinal is the number of turns begun so far in this file.
+func (b *Builder) Ordinal() int { return b.ordinal }
+
+// saw keeps the times and the model of the session and the turn up to date.
+func (b *Builder) saw(m ambry.Message) {
+	if m.Model != "" {
+		b.Session.Model, b.turn.Model = m.Model, m.Model
+	}
+	b.Seen(m.At)
+	if b.turn.At.IsZero() {
+		b.turn.At = m.At
+	}
+}
+
+// Seen widens the time span of the session to hold t.
+func (b *Builder) Seen(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if b.Session.StartedAt.IsZero() || t.Before(b.Session.StartedAt) {
+		b.Session.StartedAt = t
+	}
+	if t.After(b.Session.EndedAt) {
+		b.Session.EndedAt = t
+	}
+}
+
+// nextPart goes on with the open turn in a new part.
+func (b *Builder) nextPart() {
+	t := ambry.Turn{ID: b.turn.ID, Part: b.turn.Part + 1, Cwd: b.turn.Cwd, Branch: b.turn.Branch, Model: b.turn.Model}
+	b.close()
+	b.open(t)
+}
+
+// close ends the open turn.
+func (b *Builder) close() {
+	if b.turn == nil {
+		return
+	}
+	if t, ok := b.finished(); ok {
+		b.ready = append(b.ready, t)
+		b.size += b.partLen
+	}
+	b.turn = nil
+}
+
+// finished returns the open turn with its sums, unless nothing is in it.
+func (b *Builder) finished() (ambry.Turn, bool) {
+	if b.turn == nil || len(b.turn.Messages) == 0 {
+		return ambry.Turn{}, false
+	}
+	t := *b.turn
+	for _, m := range t.Messages {
+		t.Tokens = t.Tokens.Add(m.Tokens)
+	}
+	return t, true
+}
+
+// take returns the conversation of the closed turns, and starts over.
+func (b *Builder) take() ambry.Conversation {
+	c := ambry.Conversation{Session: b.Session, Turns: b.ready}
+	c.Session.Title = Cap(c.Session.Title, MaxTitle)
+	b.ready, b.size = nil, 0
+	return c
+}
+
+// state returns what has to be remembered to read on at the open part.
+func (b *Builder) state(r resume) []byte {
+	data, err := json.Marshal(r)
+	if err != nil {
+		panic(fmt.Sprintf("agent: the state of a reader must be JSON: %v", err))
+	}
+	return data
+}

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+)
+
+// The limits that bound the memory of a reader whatever a file holds.
+const (
+	longLine   = 1 << 20  // a longer line is taken with its long strings cut
+	longString = 64 << 10 // what is kept of a string in such a line
+	maxLine    = 8 << 20  // a line that is longer even so is skipped
+)
+
+// line is a physical line of a file, without its end.
+type line struct {
+	text    []byte // good until the next call
+	number  int    // counted from 1
+	offset  int64
+	end     int64 // first byte of the next line
+	torn    bool  // the file ends without an end of line
+	skipped bool  // longer than can be held
+}
+
+// lines reads the lines of a file in bounded memory. Pasted pictures make
+// lines of many megabytes; their strings are cut while they are read.
+type lines struct {
+	r      *bufio.Reader
+	buf    []byte
+	offset int64
+	number int
+}
+
+func newLines(r io.Reader, offset int64, number int) *lines {
+	return &lines{r: bufio.NewReaderSize(r, 64<<10), offset: offset, number: number}
+}
+
+// next returns the next line, or io.EOF.
+func (l *lines) next() (line, error) {
+	out := line{number: l.number + 1, offset: l.offset}
+	l.buf = l.buf[:0]
+	var cut *cutter
+	for {
+		chunk, err := l.r.ReadSlice('\n')
+		l.offset += int64(len(chunk))
+		switch {
+		case out.skipped:
+		case cut != nil:
+			l.buf = cut.append(l.buf, chunk)
+		case len(l.buf)+len(chunk) > longLine:
+			cut = &cutter{}
+			l.buf = cut.append(cut.append(nil, l.buf), chunk)
+		default:
+			l.buf = append(l.buf, chunk...)
+		}
+		if len(l.buf) > maxLine {
+			out.skipped, l.buf = true, l.buf[:0]
+		}
+		switch {
+		case err == nil:
+			return l.finish(out), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			if l.offset == out.offset {
+				return line{}, io.EOF
+			}
+			out.torn = true
+			return l.finish(out), nil
+		default:
+			return line{}, err
+		}
+	}
+}
+
+func (l *lines) finish(out line) line {
+	l.number++
+	text := l.buf
+	if out.offset == 0 {
+		text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	}
+	out.text = bytes.TrimRight(text, "\r\n")
+	out.end = l.offset
+	if cap(l.buf) > 2*longLine {
+		l.buf = nil
+	}
+	return out
+}
+
+// cutter copies JSON text and cuts its long strings. What was cut is told in
+// their place, so that a reader can still say how large a picture was.
+type cutter struct {
+	inString bool
+	escape   int   // bytes of an escape sequence that are still to come
+	length   int   // bytes of the string so far
+	dropped  int64 // bytes of it that were left out
+}
+
+// append appends the cut form of src to dst.
+func (c *cutter) append(dst, src []byte) []byte {
+	for _, b := range src {
+		if !c.inString {
+			if b == '"' {
+				c.inString, c.length, c.dropped = true, 0, 0
+			}
+			dst = append(dst, b)
+			continue
+		}
+		c.length++
+		whole := c.escape == 0 // not in the midst of an escape sequence
+		switch {
+		case c.escape > 0:
+			if c.escape--; c.escape == 0 && b == 'u' {
+				c.escape = -4
+			}
+		case c.escape < 0:
+			c.escape++
+		case b == '\\':
+			c.escape = 1
+		case b == '"':
+			c.inString = false
+			if c.dropped > 0 {
+				dst = fmt.Appendf(dst, cutFormat, c.dropped)
+			}
+			dst = append(dst, b)
+			continue
+		}
+		if c.dropped > 0 || c.length > longString && whole && utf8.RuneStart(b) {
+			c.dropped++
+			continue
+		}
+		dst = append(dst, b)
+	}
+	return dst
+}
+
+const (
+	cutFormat = "[... %d bytes cut ...]"
+	cutOpen   = "[... "
+	cutClose  = " bytes cut ...]"
+)
+
+// Cap returns s if it is not longer than limit bytes, else its beginning and
+// its end with a note between that says how many bytes are missing.
+func Cap(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := limit*3/4, len(s)-limit/4
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + "\n" + fmt.Sprintf(cutFormat, tail-head) + "\n" + s[tail:]
+}
+
+// DataSize returns how many bytes the base64 text b stands for, also if its
+// line was too long to be kept whole.
+func DataSize(b []byte) int64 {
+	n := int64(len(b))
+	if at := bytes.LastIndex(b, []byte(cutOpen)); at >= 0 && bytes.HasSuffix(b, []byte(cutClose)) {
+		number := b[at+len(cutOpen) : len(b)-len(cutClose)]
+		if dropped, err := strconv.ParseInt(string(number), 10, 64); err == nil {
+			n = int64(at) + dropped
+		}
+	}
+	return n * 3 / 4
+}

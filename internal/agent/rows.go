@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ambry.dev/ambry"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Rows is a [History] of SQLite databases that another program has open. They
+// are read in short bursts and never written, locked, checkpointed or copied.
+type Rows struct {
+	// Dirs are the directories that hold the databases, whether they exist or not.
+	Dirs func(h Home) []string
+
+	// Match reports whether a file of these directories is a history; name is its
+	// base name.
+	Match func(name string) bool
+
+	// Each emits what is in the database after cursor, "" being the beginning: a
+	// conversation at a time with the cursor to go on from. It returns when emit
+	// says false.
+	Each func(ctx context.Context, db *sql.DB, src Source, cursor string, emit Emit) error
+}
+
+// Emit takes a piece of a history; next is where to go on once it is stored.
+// It reports whether more is wanted.
+type Emit func(c ambry.Conversation, next string) bool
+
+// Roots returns the directories.
+func (r Rows) Roots(h Home) []string { return r.Dirs(h) }
+
+// Sources yields the databases in lexical order.
+func (r Rows) Sources(ctx context.Context, h Home) iter.Seq2[Source, error] {
+	return func(yield func(Source, error) bool) {
+		for _, dir := range r.Dirs(h) {
+			entries, err := os.ReadDir(dir)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil && !yield(Source{Path: dir}, err) {
+				return
+			}
+			for _, e := range entries {
+				if ctx.Err() != nil {
+					return
+				}
+				if !r.Match(e.Name()) {
+					continue
+				}
+				src, err := DatabaseSource(filepath.Join(dir, e.Name()))
+				if errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				if !yield(src, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Read reads a database on from a mark.
+func (r Rows) Read(ctx context.Context, src Source, from Mark) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		db, err := OpenDatabase(ctx, src.Path)
+		if err != nil {
+			yield(Item{}, err)
+			return
+		}
+		defer db.Close()
+		next := Mark{FileID: src.FileID, Size: src.Size, ModTime: src.ModTime, Stamp: src.Stamp, Cursor: from.Cursor}
+		if from.FileID != src.FileID {
+			next.Cursor = ""
+		}
+		stopped := false
+		err = r.Each(ctx, db, src, next.Cursor, func(c ambry.Conversation, cursor string) bool {
+			next.Cursor = cursor
+			stopped = !yield(Item{Conversation: c, Next: next}, nil)
+			return !stopped
+		})
+		switch {
+		case stopped:
+		case err != nil:
+			yield(Item{}, err)
+		default:
+			next.Done = true
+			yield(Item{Next: next, Read: src.Size}, nil)
+		}
+	}
+}
+
+// DatabaseSource describes a SQLite database and its write-ahead log. Its
+// stamp changes with every commit.
+func DatabaseSource(path string) (Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Source{Path: path}, err
+	}
+	if !info.Mode().IsRegular() {
+		return Source{Path: path}, fmt.Errorf("%s is not a regular file", path)
+	}
+	src := sourceOf(path, info)
+	if wal, err := os.Stat(path + "-wal"); err == nil {
+		src.Size += wal.Size()
+		if wal.ModTime().After(src.ModTime) {
+			src.ModTime = wal.ModTime()
+		}
+	}
+	// Offsets per the SQLite file format: the change counter is at 24 of the
+	// database header; the checkpoint number and the two salts at 12 of the log's.
+	src.Stamp = fmt.Sprintf("%x-%x", bytesAt(path, 24, 4), bytesAt(path+"-wal", 12, 12))
+	return src, nil
+}
+
+func bytesAt(path string, offset int64, n int) []byte {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	buf := make([]byte, n)
+	if _, err := f.ReadAt(buf, offset); err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return buf
+}
+
+// OpenDatabase opens another program's SQLite database for reading. A database
+// that was closed cleanly on a medium that cannot be written is read as
+// immutable; a live one never is, since its newest rows are in the log.
+func OpenDatabase(ctx context.Context, path string) (*sql.DB, error) {
+	db, err := tryOpen(ctx, path, "mode=ro")
+	if err == nil {
+		return db, nil
+	}
+	if exists(path+"-wal") || exists(path+"-shm") {
+		return nil, fmt.Errorf("open %s: %w", filepath.Base(path), err)
+	}
+	if db, again := tryOpen(ctx, path, "mode=ro&immutable=1"); again == nil {
+		return db, nil
+	}
+	return nil, fmt.Errorf("open %s: %w", filepath.Base(path), err)
+}
+
+func tryOpen(ctx context.Context, path, mode string) (*sql.DB, error) {
+	name := filepath.ToSlash(path)
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name
+	}
+	u := url.URL{Scheme: "file", Path: name}
+	db, err := sql.Open("sqlite", u.String()+"?"+mode+"&_pragma=busy_timeout(2000)&_pragma=query_only(1)&_pragma=cache_size(-2000)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	db.SetConnMaxIdleTime(time.Second)
+	var n int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&n); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
