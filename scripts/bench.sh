@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Runs the benchmarks. With a commit as argument it runs those of that commit as
+# well, taking turns on this machine, and compares: numbers of different
+# machines or hours say nothing about each other.
+set -euo pipefail
+
+base=${1:-}
+out=$PWD/build/bench
+rounds=${ROUNDS:-5}
+mkdir -p "$out"
+rm -f "$out"/*.txt
+
+packages() { git grep --untracked -l '^func Benchmark' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u; }
+
+run() { # where, which
+	(cd "$1" && go test -run '^$' -bench . -benchmem -count 1 $(packages)) | tee -a "$out/$2.txt"
+}
+
+if [ -z "$(packages)" ]; then
+	echo "no benchmark found" >&2
+	exit 1
+fi
+if [ -n "$base" ]; then
+	git worktree add -f --detach "$out/base" "$base" >/dev/null
+	trap 'git worktree remove --force "$out/base"' EXIT
+fi
+for ((i = 0; i < rounds; i++)); do
+	run "$PWD" head
+	[ -z "$base" ] || run "$out/base" base
+done
+echo
+if [ -n "$base" ]; then
+	go tool -modfile=tools/go.mod benchstat base="$out/base.txt" head="$out/head.txt"
+else
+	go tool -modfile=tools/go.mod benchstat "$out/head.txt"
+fi
