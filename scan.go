@@ -79,6 +79,20 @@ type ScanResult struct {
 	ErrorCount    int64    `json:"errorCount"`
 }
 
+// FileMark is how far a file of an agent was read, as it is stored.
+type FileMark struct {
+	Mark     []byte // belongs to the reader
+	Messages int64  // messages read from it
+	Bytes    int64  // bytes read from it
+}
+
+// SourceTotals are the sums of an agent's marks.
+type SourceTotals struct {
+	Messages      int64
+	Conversations int64 // files with messages
+	Bytes         int64
+}
+
 // ScanStarted answers a request for a scan.
 type ScanStarted struct {
 	JobID string `json:"jobId"`

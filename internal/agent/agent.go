@@ -47,6 +47,9 @@ type History interface {
 	// directory; the iteration goes on after it.
 	Sources(ctx context.Context, h Home) iter.Seq2[Source, error]
 
+	// Locate returns the source that a changed file belongs to, if any.
+	Locate(h Home, path string) (Source, bool)
+
 	// Read yields what is in src after from, a piece at a time, in order. Stopping
 	// after any item and reading again from its mark yields the rest: nothing is
 	// lost, and what comes twice has the same ids. An error ends the reading of
@@ -80,6 +83,11 @@ type Mark struct {
 	Line   int    `json:"line,omitempty"`
 	Head   uint64 `json:"head,omitempty"` // hash of the first bytes, at most 4 KiB before Offset
 	Tail   uint64 `json:"tail,omitempty"` // hash of the last bytes before Offset, at most 4 KiB
+
+	// Messages is the number of messages read so far, Before that of those before
+	// Offset.
+	Messages int64 `json:"messages,omitempty"`
+	Before   int64 `json:"before,omitempty"`
 
 	// Cursor and State belong to the reader: where it is in a database, and what
 	// it has to remember of the part before.

@@ -36,6 +36,7 @@ type Builder struct {
 	openN   int              // calls without a result
 	ids     map[string]int   // messages of the open part by id
 	ordinal int              // turns begun in this file
+	closed  int64            // messages of closed parts
 	resume  resume           // the turn that the reading goes on in
 
 	at      place // where the record being parsed stands
@@ -269,6 +270,7 @@ func (b *Builder) close() {
 	if t, ok := b.finished(); ok {
 		b.ready = append(b.ready, t)
 		b.size += b.partLen
+		b.closed += int64(len(t.Messages))
 	}
 	b.turn = nil
 }

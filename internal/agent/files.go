@@ -130,6 +130,20 @@ func (w *walker) entry(root, rel string, e fs.DirEntry, depth int) bool {
 	return w.yield(sourceOf(path, info), nil)
 }
 
+// Locate returns the source at path, if it is one of the history.
+func (f Files[S]) Locate(h Home, path string) (Source, bool) {
+	for _, dir := range f.Dirs(h) {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || !filepath.IsLocal(rel) || !f.Match(filepath.ToSlash(rel)) {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return sourceOf(path, info), true
+		}
+	}
+	return Source{}, false
+}
+
 func sourceOf(path string, info fs.FileInfo) Source {
 	return Source{Path: path, FileID: fileID(path, info), Size: info.Size(), ModTime: info.ModTime()}
 }
@@ -165,6 +179,7 @@ type reading[S any] struct {
 	mark    struct { // the open part, where reading has to go on
 		offset int64
 		line   int
+		before int64 // messages before it
 		state  []byte
 	}
 	told int64 // bytes told in items so far
@@ -187,7 +202,7 @@ func (f Files[S]) begin(src Source, from Mark) (*reading[S], error) {
 		r.lines = newLines(r.file, 0, 0)
 	}
 	r.mark.offset, r.mark.line = r.lines.offset, r.lines.number
-	r.mark.state = r.b.state(r.snapshot(r.state))
+	r.mark.before, r.mark.state = r.b.closed, r.b.state(r.snapshot(r.state))
 	r.told = r.lines.offset
 	return r, nil
 }
@@ -233,7 +248,7 @@ func (r *reading[S]) restore(from Mark) bool {
 	if err := json.Unmarshal(from.State, &stored); err != nil {
 		return false
 	}
-	r.b.Session, r.b.ordinal = stored.Session, stored.Ordinal
+	r.b.Session, r.b.ordinal, r.b.closed = stored.Session, stored.Ordinal, from.Before
 	r.b.resume = resume{Turn: stored.Turn, Part: stored.Part}
 	return true
 }
@@ -289,7 +304,8 @@ func (r *reading[S]) record(l line) {
 		if t := r.b.turn; t != nil && t.ID == before.Turn {
 			before.Part = t.Part
 		}
-		r.mark.offset, r.mark.line, r.mark.state = l.offset, l.number-1, r.b.state(before)
+		r.mark.offset, r.mark.line, r.mark.before = l.offset, l.number-1, r.b.closed
+		r.mark.state = r.b.state(before)
 	}
 	if r.b.turn != nil && n > 0 {
 		r.b.turn.Source.End = l.end
@@ -321,11 +337,15 @@ func (r *reading[S]) item(c ambry.Conversation, done bool) Item {
 	m := Mark{
 		FileID: r.src.FileID, Size: r.src.Size, ModTime: r.src.ModTime, Stamp: r.src.Stamp,
 		Offset: r.mark.offset, Line: r.mark.line, State: r.mark.state, Done: done,
+		Before: r.mark.before, Messages: r.b.closed,
+	}
+	if done && r.b.turn != nil {
+		m.Messages += int64(len(r.b.turn.Messages))
 	}
 	if r.plain != nil && m.Offset > 0 {
 		head, tail, err := prints(r.plain, m.Offset)
 		if err != nil {
-			m.Offset, m.Line, m.State = 0, 0, nil
+			m.Offset, m.Line, m.Before, m.State = 0, 0, 0, nil
 		}
 		m.Head, m.Tail = head, tail
 	}

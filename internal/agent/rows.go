@@ -72,6 +72,18 @@ func (r Rows) Sources(ctx context.Context, h Home) iter.Seq2[Source, error] {
 	}
 }
 
+// Locate returns the database that path, or the log at path, belongs to.
+func (r Rows) Locate(h Home, path string) (Source, bool) {
+	path = strings.TrimSuffix(path, "-wal")
+	for _, dir := range r.Dirs(h) {
+		if filepath.Dir(path) == filepath.Clean(dir) && r.Match(filepath.Base(path)) {
+			src, err := DatabaseSource(path)
+			return src, err == nil
+		}
+	}
+	return Source{}, false
+}
+
 // Read reads a database on from a mark.
 func (r Rows) Read(ctx context.Context, src Source, from Mark) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
@@ -81,13 +93,16 @@ func (r Rows) Read(ctx context.Context, src Source, from Mark) iter.Seq2[Item, e
 			return
 		}
 		defer db.Close()
-		next := Mark{FileID: src.FileID, Size: src.Size, ModTime: src.ModTime, Stamp: src.Stamp, Cursor: from.Cursor}
+		next := Mark{FileID: src.FileID, Size: src.Size, ModTime: src.ModTime, Stamp: src.Stamp, Cursor: from.Cursor, Messages: from.Messages}
 		if from.FileID != src.FileID {
-			next.Cursor = ""
+			next.Cursor, next.Messages = "", 0
 		}
 		stopped := false
 		err = r.Each(ctx, db, src, next.Cursor, func(c ambry.Conversation, cursor string) bool {
 			next.Cursor = cursor
+			for _, t := range c.Turns {
+				next.Messages += int64(len(t.Messages))
+			}
 			stopped = !yield(Item{Conversation: c, Next: next}, nil)
 			return !stopped
 		})
