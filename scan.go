@@ -56,6 +56,7 @@ type ScanCompletion struct {
 	Stopped     bool         `json:"stopped,omitempty"`
 	CompletedAt time.Time    `json:"completedAt"`
 	Results     []ScanResult `json:"results"`
+	Imported    Imported     `json:"imported" doc:"What the memory made of it"`
 }
 
 // Topic names the event.
@@ -70,8 +71,6 @@ type ScanResult struct {
 	Conversations int64    `json:"discoveredConversations"`
 	Messages      int64    `json:"emittedMessages"`
 	Turns         int64    `json:"turns"`
-	Added         int64    `json:"added"`
-	Updated       int64    `json:"updated"`
 	Skipped       int64    `json:"skipped" doc:"Records that could not be read"`
 	Redactions    int64    `json:"redactions" doc:"Secrets taken out"`
 	Bytes         int64    `json:"bytes" doc:"Bytes of history read"`

@@ -1,0 +1,215 @@
+// Package scan brings what agents have kept into the memory: history →
+// redaction → memory → marks and events. It calls everybody and nobody calls it
+// back. It parses nothing and stores nothing itself.
+package scan
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+	"uuid"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/agent"
+	"ambry.dev/ambry/internal/redact"
+)
+
+// Importer is the part of the memory that a scan needs.
+type Importer interface {
+	Import(ctx context.Context, cs []redact.Conversation) (ambry.Imported, error)
+}
+
+// Marks keeps how far each file was read.
+type Marks interface {
+	Marks(ctx context.Context, agentID string) (map[string]ambry.FileMark, error)
+	Mark(ctx context.Context, agentID, path string) (ambry.FileMark, error)
+	SetMarks(ctx context.Context, agentID string, marks map[string]ambry.FileMark) error
+	Totals(ctx context.Context, agentID string) (ambry.SourceTotals, error)
+
+	LastScan(ctx context.Context, agentID string) (time.Time, error)
+	SetLastScan(ctx context.Context, agentID string, at time.Time) error
+	Completion(ctx context.Context) (*ambry.ScanCompletion, error)
+	SetCompletion(ctx context.Context, c ambry.ScanCompletion) error
+}
+
+// Bus is told what happens.
+type Bus interface {
+	Publish(p ambry.Payload) ambry.Event
+}
+
+// Scanner reads histories. Its fields are set before [Scanner.Run] and not
+// changed after. Reading needs the consent that Consent tells: without it a
+// scan is refused and no file is watched.
+type Scanner struct {
+	Agents  []agent.Agent
+	Home    agent.Home
+	Memory  Importer
+	Marks   Marks
+	Bus     Bus
+	Consent func() (ambry.ScanPermission, ambry.ScanPreferences)
+	Logger  *slog.Logger
+	Now     func() time.Time
+
+	once    sync.Once
+	jobs    chan *job
+	changed chan struct{} // consent or preferences
+
+	mu     sync.Mutex // guards what follows
+	active *job
+	last   *ambry.ScanCompletion
+}
+
+// job is a scan that somebody asked for.
+type job struct {
+	id       string
+	request  ambry.ScanRequest
+	halt     sync.Once
+	halted   chan struct{} // closed when it shall stop
+	done     chan struct{} // closed when it has ended
+	progress *ambry.ScanProgress
+}
+
+func (j *job) stop() { j.halt.Do(func() { close(j.halted) }) }
+
+func (s *Scanner) init() {
+	s.once.Do(func() {
+		s.jobs = make(chan *job, 1)
+		s.changed = make(chan struct{}, 1)
+	})
+}
+
+// Run does what is asked of the scanner until ctx ends, and watches the
+// histories for changes while the person permits it. It returns when all its
+// work has ended.
+func (s *Scanner) Run(ctx context.Context) error {
+	s.init()
+	if last, err := s.Marks.Completion(ctx); err == nil {
+		s.mu.Lock()
+		s.last = last
+		s.mu.Unlock()
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { s.watch(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			s.abandon()
+			return nil
+		case j := <-s.jobs:
+			s.run(ctx, j)
+		}
+	}
+}
+
+// abandon ends a job that was accepted and will not be run.
+func (s *Scanner) abandon() {
+	select {
+	case j := <-s.jobs:
+		s.finish(j, ambry.ScanCompletion{JobID: j.id, SourceID: j.request.SourceID, Mode: j.request.Mode, Stopped: true, CompletedAt: s.Now()})
+	default:
+	}
+}
+
+// ConsentChanged makes the scanner look at the consent again.
+func (s *Scanner) ConsentChanged() {
+	s.init()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+	if p, _ := s.Consent(); !p.MayScan() {
+		s.mu.Lock()
+		j := s.active
+		s.mu.Unlock()
+		if j != nil {
+			j.stop()
+		}
+	}
+}
+
+// Start begins a scan and returns its id. The same scan already running gives
+// that scan's id; another one is in the way with [ambry.Conflict].
+func (s *Scanner) Start(req ambry.ScanRequest) (ambry.ScanStarted, error) {
+	s.init()
+	if req.SourceID == "" {
+		req.SourceID = ambry.AllSources
+	}
+	if req.Mode == "" {
+		req.Mode = ambry.Incremental
+	}
+	if p, _ := s.Consent(); !p.MayScan() {
+		return ambry.ScanStarted{}, ambry.ScanNotPermitted.Errorf("reading the agents' histories is not permitted yet; give consent with scanPermission, or run \"ambry scan --allow\"")
+	}
+	if len(s.chosen(req.SourceID)) == 0 {
+		return ambry.ScanStarted{}, ambry.NotFound.Errorf("there is no agent source %q", req.SourceID)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.active; a != nil {
+		if a.request == req {
+			return ambry.ScanStarted{JobID: a.id}, nil
+		}
+		return ambry.ScanStarted{}, &ambry.Error{
+			Kind: ambry.Conflict, Message: "a scan of " + a.request.SourceID + " is running; wait for it or stop it",
+			Extra: map[string]any{"jobId": a.id},
+		}
+	}
+	j := &job{id: uuid.NewV7().String(), request: req, halted: make(chan struct{}), done: make(chan struct{})}
+	s.active = j
+	s.jobs <- j // never blocks: there is one active job at most
+	return ambry.ScanStarted{JobID: j.id}, nil
+}
+
+// Stop ends the running scan, if any, and returns once it has really ended.
+// What was read stays; scanning again goes on where it was.
+func (s *Scanner) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	j := s.active
+	s.mu.Unlock()
+	if j == nil {
+		return nil
+	}
+	j.stop()
+	select {
+	case <-j.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Status says what is being done and how the last scan ended.
+func (s *Scanner) Status() ambry.ScanStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := ambry.ScanStatus{Active: s.active != nil, Completion: s.last}
+	if s.active != nil && s.active.progress != nil {
+		p := *s.active.progress
+		st.Progress = &p
+	}
+	return st
+}
+
+func (s *Scanner) finish(j *job, c ambry.ScanCompletion) {
+	if err := s.Marks.SetCompletion(context.Background(), c); err != nil {
+		s.Logger.Warn("remember how the scan ended", "err", err)
+	}
+	s.mu.Lock()
+	s.active, s.last = nil, &c
+	s.mu.Unlock()
+	s.Bus.Publish(c)
+	close(j.done)
+}
+
+// chosen returns the agents that a source id stands for.
+func (s *Scanner) chosen(sourceID string) []agent.Agent {
+	var out []agent.Agent
+	for _, a := range s.Agents {
+		if a.History != nil && (sourceID == ambry.AllSources || a.ID == sourceID) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
