@@ -23,5 +23,3 @@ import (
 	_ "gopkg.in/natefinch/lumberjack.v2"
 	_ "modernc.org/sqlite"
 )
-
-func main() {}
