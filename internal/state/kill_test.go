@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
 )
 
@@ -37,13 +38,13 @@ func keepForever(dir string) error {
 	if err != nil {
 		return err
 	}
-	sources, err := db.Sources(ctx)
+	totals, err := db.Totals(ctx, "codex")
 	if err != nil {
 		return err
 	}
-	for n := sources["codex"].Messages + 1; ; n++ {
-		mark := map[string][]byte{fmt.Sprint(n): []byte(fmt.Sprint(n))}
-		if err := db.SetProgress(ctx, "codex", mark, Source{Messages: n}); err != nil {
+	for n := totals.Messages + 1; ; n++ {
+		mark := map[string]ambry.FileMark{fmt.Sprint(n): {Mark: []byte(fmt.Sprint(n)), Messages: 1}}
+		if err := db.SetMarks(ctx, "codex", mark); err != nil {
 			return err
 		}
 		fmt.Println(n)
@@ -61,9 +62,9 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 
 		db, err := Open(t.Context(), h)
 		check(t, err)
-		sources, err := db.Sources(t.Context())
+		totals, err := db.Totals(t.Context(), "codex")
 		check(t, err)
-		kept := sources["codex"].Messages
+		kept := totals.Messages
 		if kept < acknowledged {
 			t.Errorf("%d was acknowledged, %d is kept", acknowledged, kept)
 		}

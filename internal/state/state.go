@@ -31,9 +31,7 @@ type DB struct {
 	Privacy         Document[ambry.Privacy]
 	ScanPreferences Document[ambry.ScanPreferences]
 
-	// LastScan is how the last scan ended; its JobID is empty if there was none.
-	LastScan Document[ambry.ScanCompletion]
-
+	lastScan    Document[ambry.ScanCompletion] // its JobID is empty if there was none
 	write, read *sql.DB
 }
 
@@ -71,7 +69,7 @@ func open(ctx context.Context, h home.Home, schema fs.FS) (*DB, error) {
 	db.Onboarding = Document[ambry.Onboarding]{db, "onboarding", ambry.DefaultOnboarding}
 	db.Privacy = Document[ambry.Privacy]{db, "privacy", zero[ambry.Privacy]}
 	db.ScanPreferences = Document[ambry.ScanPreferences]{db, "scan_preferences", ambry.DefaultScanPreferences}
-	db.LastScan = Document[ambry.ScanCompletion]{db, "last_scan", zero[ambry.ScanCompletion]}
+	db.lastScan = Document[ambry.ScanCompletion]{db, "last_scan", zero[ambry.ScanCompletion]}
 	return db, nil
 }
 

@@ -21,17 +21,17 @@ func TestMarks(t *testing.T) {
 	db := openState(t, h)
 	ctx := t.Context()
 
-	want := map[string][]byte{
-		"/h/a.jsonl":         []byte(`{"offset":1}`),
-		"/h/日本語 'quoted'.db": []byte(`{}`),
-		"/h/not utf8 \xff":   []byte("\x00\xff"),
+	want := map[string]ambry.FileMark{
+		"/h/a.jsonl":         {Mark: []byte(`{"offset":1}`)},
+		"/h/日本語 'quoted'.db": {Mark: []byte(`{}`)},
+		"/h/not utf8 \xff":   {Mark: []byte("\x00\xff")},
 	}
 	check(t, db.SetMarks(ctx, "codex", want))
-	check(t, db.SetMarks(ctx, "claude_code", map[string][]byte{"/h/a.jsonl": []byte("other")}))
+	check(t, db.SetMarks(ctx, "claude_code", map[string]ambry.FileMark{"/h/a.jsonl": {Mark: []byte("other")}}))
 	check(t, db.SetMarks(ctx, "codex", nil))
 
-	want["/h/a.jsonl"] = []byte(`{"offset":2}`)
-	check(t, db.SetMarks(ctx, "codex", map[string][]byte{"/h/a.jsonl": want["/h/a.jsonl"]}))
+	want["/h/a.jsonl"] = ambry.FileMark{Mark: []byte(`{"offset":2}`), Messages: 3, Bytes: 4}
+	check(t, db.SetMarks(ctx, "codex", map[string]ambry.FileMark{"/h/a.jsonl": want["/h/a.jsonl"]}))
 	same(t, "marks", marks(t, db, "codex"), want)
 
 	check(t, db.DeleteMarks(ctx, "codex", "/h/a.jsonl", "/h/unknown"))
@@ -40,16 +40,16 @@ func TestMarks(t *testing.T) {
 
 	db = openState(t, h)
 	same(t, "marks after another start", marks(t, db, "codex"), want)
-	same(t, "marks of another agent", marks(t, db, "claude_code"), map[string][]byte{"/h/a.jsonl": []byte("other")})
-	same(t, "marks of an unknown agent", marks(t, db, "nobody"), map[string][]byte{})
+	same(t, "marks of another agent", marks(t, db, "claude_code"), map[string]ambry.FileMark{"/h/a.jsonl": {Mark: []byte("other")}})
+	same(t, "marks of an unknown agent", marks(t, db, "nobody"), map[string]ambry.FileMark{})
 }
 
 func TestKnownMarksCostNoWrite(t *testing.T) {
 	h := newHome(t)
 	db := openState(t, h)
-	marks := map[string][]byte{}
+	marks := map[string]ambry.FileMark{}
 	for i := range 1000 {
-		marks[fmt.Sprintf("/h/%04d.jsonl", i)] = []byte(`{"done":true}`)
+		marks[fmt.Sprintf("/h/%04d.jsonl", i)] = ambry.FileMark{Mark: []byte(`{"done":true}`)}
 	}
 	check(t, db.SetMarks(t.Context(), "codex", marks))
 	before := size(t, h.AppDB()+"-wal")
@@ -59,20 +59,48 @@ func TestKnownMarksCostNoWrite(t *testing.T) {
 	}
 }
 
-func TestSources(t *testing.T) {
+func TestTotals(t *testing.T) {
 	db := openState(t, newHome(t))
 	ctx := t.Context()
-	at := time.Date(2026, 11, 27, 23, 15, 0, 123e6, time.UTC)
-	codex := Source{Messages: 7, Conversations: 2, Bytes: 1 << 40, LastScannedAt: &at, LastError: "torn"}
-
-	check(t, db.SetSource(ctx, "claude_code", Source{Messages: 1}))
-	check(t, db.SetSource(ctx, "codex", Source{Messages: 1}))
-	check(t, db.SetProgress(ctx, "codex", map[string][]byte{"/h/a": []byte("1")}, codex))
-
-	got, err := db.Sources(ctx)
+	check(t, db.SetMarks(ctx, "codex", map[string]ambry.FileMark{
+		"/h/a": {Messages: 7, Bytes: 1 << 40}, "/h/b": {Messages: 1, Bytes: 2}, "/h/empty": {Bytes: 3},
+	}))
+	check(t, db.SetMarks(ctx, "claude_code", map[string]ambry.FileMark{"/h/a": {Messages: 100}}))
+	got, err := db.Totals(ctx, "codex")
 	check(t, err)
-	same(t, "sources", got, map[string]Source{"claude_code": {Messages: 1}, "codex": codex})
-	same(t, "marks", marks(t, db, "codex"), map[string][]byte{"/h/a": []byte("1")})
+	same(t, "totals", got, ambry.SourceTotals{Messages: 8, Conversations: 2, Bytes: 1<<40 + 5})
+
+	one, err := db.Mark(ctx, "codex", "/h/a")
+	check(t, err)
+	same(t, "one mark", one, ambry.FileMark{Mark: []byte{}, Messages: 7, Bytes: 1 << 40})
+	none, err := db.Mark(ctx, "codex", "/h/unknown")
+	check(t, err)
+	same(t, "no mark", none, ambry.FileMark{})
+}
+
+func TestTimesAndEndsOfScans(t *testing.T) {
+	db := openState(t, newHome(t))
+	ctx := t.Context()
+	never, err := db.LastScan(ctx, "codex")
+	check(t, err)
+	same(t, "time of no scan", never, time.Time{})
+	none, err := db.Completion(ctx)
+	check(t, err)
+	same(t, "end of no scan", none, nil)
+
+	at := time.Date(2026, 11, 27, 23, 15, 0, 123e6, time.UTC)
+	check(t, db.SetLastScan(ctx, "codex", at.Add(-time.Hour)))
+	check(t, db.SetLastScan(ctx, "codex", at))
+	got, err := db.LastScan(ctx, "codex")
+	check(t, err)
+	same(t, "time of the scan", got, at)
+
+	end := ambry.ScanCompletion{JobID: "j", SourceID: "all", Succeeded: true, CompletedAt: at}
+	check(t, db.SetCompletion(ctx, ambry.ScanCompletion{JobID: "i", Stopped: true}))
+	check(t, db.SetCompletion(ctx, end))
+	last, err := db.Completion(ctx)
+	check(t, err)
+	same(t, "end of the scan", last, &end)
 }
 
 func TestDocuments(t *testing.T) {
@@ -142,14 +170,14 @@ func TestConcurrentChangesAllCount(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 10 {
-				_, err := db.LastScan.Change(t.Context(), func(c *ambry.ScanCompletion) error {
+				_, err := db.lastScan.Change(t.Context(), func(c *ambry.ScanCompletion) error {
 					c.Results = append(c.Results, ambry.ScanResult{SourceID: "codex"})
 					return nil
 				})
 				if err != nil {
 					t.Error(err)
 				}
-				if err := db.SetMarks(t.Context(), "codex", map[string][]byte{fmt.Sprint(i, j): []byte("x")}); err != nil {
+				if err := db.SetMarks(t.Context(), "codex", map[string]ambry.FileMark{fmt.Sprint(i, j): {Mark: []byte("x")}}); err != nil {
 					t.Error(err)
 				}
 				if _, err := db.Marks(t.Context(), "codex"); err != nil {
@@ -159,7 +187,7 @@ func TestConcurrentChangesAllCount(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	got, err := db.LastScan.Load(t.Context())
+	got, err := db.lastScan.Load(t.Context())
 	check(t, err)
 	if len(got.Results) != 80 || len(marks(t, db, "codex")) != 80 {
 		t.Errorf("%d changes and %d marks were kept, want 80 of each", len(got.Results), len(marks(t, db, "codex")))
@@ -174,11 +202,11 @@ func TestFullDiskIsStorageFullAndPasses(t *testing.T) {
 	_, err := db.write.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
 	check(t, err)
 
-	big := map[string][]byte{"/h/a": make([]byte, 1<<20)}
+	big := map[string]ambry.FileMark{"/h/a": {Mark: make([]byte, 1<<20)}}
 	if err := db.SetMarks(ctx, "codex", big); ambry.KindOf(err) != ambry.StorageFull {
 		t.Errorf("got %v, want %s", err, ambry.StorageFull)
 	}
-	same(t, "marks", marks(t, db, "codex"), map[string][]byte{})
+	same(t, "marks", marks(t, db, "codex"), map[string]ambry.FileMark{})
 
 	_, err = db.write.ExecContext(ctx, "PRAGMA max_page_count = 1000000")
 	check(t, err)
@@ -189,10 +217,10 @@ func TestEndedContext(t *testing.T) {
 	db := openState(t, newHome(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := db.SetMarks(ctx, "codex", map[string][]byte{"/h/a": nil}); !errors.Is(err, context.Canceled) {
+	if err := db.SetMarks(ctx, "codex", map[string]ambry.FileMark{"/h/a": {}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
-	check(t, db.SetMarks(t.Context(), "codex", map[string][]byte{"/h/a": nil}))
+	check(t, db.SetMarks(t.Context(), "codex", map[string]ambry.FileMark{"/h/a": {}}))
 }
 
 func newHome(t *testing.T) home.Home {
@@ -210,7 +238,7 @@ func openState(t *testing.T, h home.Home) *DB {
 	return db
 }
 
-func marks(t *testing.T, db *DB, agentID string) map[string][]byte {
+func marks(t *testing.T, db *DB, agentID string) map[string]ambry.FileMark {
 	t.Helper()
 	got, err := db.Marks(t.Context(), agentID)
 	check(t, err)

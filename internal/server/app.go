@@ -1,0 +1,41 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/web"
+)
+
+func (s *Server) bootstrap(ctx context.Context, _ *web.None) (*web.JSON[ambry.Bootstrap], error) {
+	b := ambry.Bootstrap{Version: s.Version, Health: s.Health()}
+	b.Health.LocalAPI, b.Health.Cloud = ambry.HealthOK, ambry.HealthOff
+	var errs [4]error
+	b.App, errs[0] = s.AppSettings.Load(ctx)
+	b.Onboarding, errs[1] = s.Onboarding.Load(ctx)
+	b.Privacy, errs[2] = s.Privacy.Load(ctx)
+	b.ScanPreferences, errs[3] = s.ScanPreferences.Load(ctx)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	return web.Reply(b), nil
+}
+
+type patchOnboarding struct {
+	Body ambry.OnboardingPatch
+}
+
+func (s *Server) patchOnboarding(ctx context.Context, in *patchOnboarding) (*web.JSON[ambry.Onboarding], error) {
+	o, err := s.Onboarding.Change(ctx, func(o *ambry.Onboarding) error {
+		*o = in.Body.Apply(*o)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.ScanPermission != nil {
+		s.Scans.ConsentChanged()
+	}
+	return web.Reply(o), nil
+}

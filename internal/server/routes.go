@@ -1,0 +1,32 @@
+package server
+
+import "ambry.dev/ambry/internal/web"
+
+// DocumentPath is the path of the OpenAPI document, without its extension.
+const DocumentPath = "/api/openapi"
+
+// Routes is the whole of the local API.
+func (s *Server) Routes() []web.Route {
+	return []web.Route{
+		web.Fixed("/api/health", "Whether the service answers", health{OK: true, Service: "ambry-local-api"}).Open().Tag("app"),
+
+		web.Get("/api/app/bootstrap", "What a front end needs at its start", s.bootstrap).Tag("app"),
+		web.Patch("/api/app/onboarding", "Change the first steps, and the consent to read histories", s.patchOnboarding).Tag("app"),
+		web.Stream("/api/events", "Follow what happens", s.Events).TokenInQuery().Tag("events"),
+
+		web.Get("/api/agent-sources", "Agents on this machine", s.listSources).Tag("agent sources"),
+		web.Post("/api/agent-sources/scan", "Read the agents' histories", s.startScan).Accepted().Tag("agent sources"),
+		web.Get("/api/agent-sources/scan/status", "How far a scan is, and how the last one ended", s.scanStatus).Tag("agent sources"),
+		web.Post("/api/agent-sources/scan/stop", "Stop reading; scanning again goes on", s.stopScan).Tag("agent sources"),
+		web.Post("/api/agent-sources/scan/cancel", "The same as stop: what was read stays", s.stopScan).Tag("agent sources"),
+
+		web.Proxy("/api/v1/memory/", "The memory runtime: search, add, read, forget", s.Memory).Tag("memory"),
+		web.Proxy("/api/v1/panel/", "The memory runtime: what the panel shows", s.Memory).Tag("memory"),
+	}
+}
+
+// health says nothing but that the service answers: it is open to everybody.
+type health struct {
+	OK      bool   `json:"ok"`
+	Service string `json:"service"`
+}

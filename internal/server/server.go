@@ -1,0 +1,46 @@
+// Package server is the local API of the service: which routes there are and
+// what each one does. It decides nothing about HTTP, which is package web's
+// part, and nothing about memories, which the runtime answers itself.
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"ambry.dev/ambry"
+)
+
+// Document is something of the person's that there is one of.
+type Document[T any] interface {
+	Load(ctx context.Context) (T, error)
+
+	// Change has edit change the document. When edit returns an error nothing
+	// changes and that error comes back.
+	Change(ctx context.Context, edit func(*T) error) (T, error)
+}
+
+// Scans reads histories.
+type Scans interface {
+	Start(r ambry.ScanRequest) (ambry.ScanStarted, error)
+	Stop(ctx context.Context) error
+	Status() ambry.ScanStatus
+	List(ctx context.Context) []ambry.AgentSource
+
+	// ConsentChanged is called after the consent or the preferences changed.
+	ConsentChanged()
+}
+
+// Server answers the local API. All its fields are needed.
+type Server struct {
+	Version string
+
+	AppSettings     Document[ambry.AppSettings]
+	Onboarding      Document[ambry.Onboarding]
+	Privacy         Document[ambry.Privacy]
+	ScanPreferences Document[ambry.ScanPreferences]
+
+	Scans  Scans
+	Health func() ambry.Health
+	Memory http.Handler // hands requests on to the memory runtime
+	Events http.Handler // the event stream
+}
