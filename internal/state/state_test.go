@@ -63,7 +63,7 @@ func TestTotals(t *testing.T) {
 	db := openState(t, newHome(t))
 	ctx := t.Context()
 	check(t, db.SetMarks(ctx, "codex", map[string]ambry.FileMark{
-		"/h/a": {Messages: 7, Bytes: 1 << 40}, "/h/b": {Messages: 1, Bytes: 2}, "/h/empty": {Bytes: 3},
+		"/h/a": {Mark: []byte("1"), Messages: 7, Bytes: 1 << 40}, "/h/b": {Messages: 1, Bytes: 2}, "/h/empty": {Bytes: 3},
 	}))
 	check(t, db.SetMarks(ctx, "claude_code", map[string]ambry.FileMark{"/h/a": {Messages: 100}}))
 	got, err := db.Totals(ctx, "codex")
@@ -72,7 +72,7 @@ func TestTotals(t *testing.T) {
 
 	one, err := db.Mark(ctx, "codex", "/h/a")
 	check(t, err)
-	same(t, "one mark", one, ambry.FileMark{Mark: []byte{}, Messages: 7, Bytes: 1 << 40})
+	same(t, "one mark", one, ambry.FileMark{Mark: []byte("1"), Messages: 7, Bytes: 1 << 40})
 	none, err := db.Mark(ctx, "codex", "/h/unknown")
 	check(t, err)
 	same(t, "no mark", none, ambry.FileMark{})
