@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -137,10 +138,10 @@ func cleanQuery(raw string) (string, error) {
 func rewrite(pr *httputil.ProxyRequest) {
 	c := pr.In.Context().Value(callKey{}).(*call)
 	out := pr.Out
-	out.URL = c.base.JoinPath() // a copy
-	out.URL.Path += pr.In.URL.Path
-	out.URL.RawPath = ""
-	out.URL.RawQuery = c.query
+	out.URL = &url.URL{
+		Scheme: c.base.Scheme, Host: c.base.Host, RawQuery: c.query,
+		Path: strings.TrimSuffix(c.base.Path, "/") + pr.In.URL.Path,
+	}
 	out.Host = c.base.Host
 	out.Header = http.Header{}
 	out.Trailer = nil
