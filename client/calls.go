@@ -1,0 +1,134 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// Bootstrap returns what a front end needs at its start. It answers also when
+// the memory does not.
+func (c *Client) Bootstrap(ctx context.Context) (b ambry.Bootstrap, err error) {
+	return b, c.call(ctx, http.MethodGet, "/api/app/bootstrap", nil, nil, &b)
+}
+
+// PatchOnboarding changes the onboarding; consent to scan is part of it.
+func (c *Client) PatchOnboarding(ctx context.Context, p ambry.OnboardingPatch) (o ambry.Onboarding, err error) {
+	return o, c.call(ctx, http.MethodPatch, "/api/app/onboarding", nil, p, &o)
+}
+
+// Sources lists the agents that can be read.
+func (c *Client) Sources(ctx context.Context) (s []ambry.AgentSource, err error) {
+	return s, c.call(ctx, http.MethodGet, "/api/agent-sources", nil, nil, &s)
+}
+
+// Scan starts a scan. The same scan running already is answered with its id;
+// another one is [ambry.Conflict].
+func (c *Client) Scan(ctx context.Context, r ambry.ScanRequest) (s ambry.ScanStarted, err error) {
+	return s, c.call(ctx, http.MethodPost, "/api/agent-sources/scan", nil, r, &s)
+}
+
+// ScanStatus says what the scanner is doing, and how the last scan ended.
+func (c *Client) ScanStatus(ctx context.Context) (s ambry.ScanStatus, err error) {
+	return s, c.call(ctx, http.MethodGet, "/api/agent-sources/scan/status", nil, nil, &s)
+}
+
+// StopScan stops the running scan, if there is one, and returns when it has
+// ended.
+func (c *Client) StopScan(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/api/agent-sources/scan/stop", nil, nil, nil)
+}
+
+// Search asks the memory. No hits means that nothing matches.
+func (c *Client) Search(ctx context.Context, q ambry.Query) (a ambry.Answer, err error) {
+	return a, c.call(ctx, http.MethodPost, "/api/v1/memory/search", nil, q, &a)
+}
+
+// Get returns a memory with its whole text.
+func (c *Client) Get(ctx context.Context, id string) (d ambry.Detail, err error) {
+	return d, c.call(ctx, http.MethodGet, "/api/v1/memory/"+url.PathEscape(id), nil, nil, &d)
+}
+
+// Source returns where a memory came from.
+func (c *Client) Source(ctx context.Context, id string) (p ambry.Provenance, err error) {
+	return p, c.call(ctx, http.MethodGet, "/api/v1/memory/"+url.PathEscape(id)+"/source", nil, nil, &p)
+}
+
+// Add adds a note. The same key with the same note adds it once; an empty key
+// promises nothing.
+func (c *Client) Add(ctx context.Context, n ambry.Note, key string) (m ambry.Memory, err error) {
+	header := http.Header{}
+	if key != "" {
+		header.Set("Idempotency-Key", key)
+	}
+	return m, c.call(ctx, http.MethodPost, "/api/v1/memory/add", header, n, &m)
+}
+
+// Overview returns the counts of the memory.
+func (c *Client) Overview(ctx context.Context) (o ambry.Overview, err error) {
+	return o, c.call(ctx, http.MethodGet, "/api/v1/panel/overview", nil, nil, &o)
+}
+
+// The pause between two looks at something that takes a while: short at first,
+// since most things are done at once.
+const (
+	firstLook = 5 * time.Millisecond
+	lastLook  = 250 * time.Millisecond
+)
+
+// WaitMemory returns when the memory answers. A memory that is starting, or
+// being restarted, is waited for until ctx ends; one that keeps failing is
+// [ambry.MemoryUnavailable] at once.
+func (c *Client) WaitMemory(ctx context.Context) error {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		b, err := c.Bootstrap(ctx)
+		switch {
+		case err != nil:
+			return err
+		case b.Health.Memory == ambry.HealthOK:
+			return nil
+		case b.Health.Memory == ambry.HealthFailed:
+			return ambry.MemoryUnavailable.Errorf("the memory keeps failing: %s", b.Health.MemoryReason)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return ambry.MemoryUnavailable.Wrap(err, "the memory is "+string(b.Health.Memory))
+		}
+	}
+}
+
+// WaitScan returns how the scan with the given id ended. Meanwhile it calls
+// report with what the scanner is doing, four times a second at most. A scan
+// that left no result, because the service was restarted or another scan came
+// after it, is [ambry.NotFound].
+func (c *Client) WaitScan(ctx context.Context, jobID string, report func(ambry.ScanProgress)) (ambry.ScanCompletion, error) {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		s, err := c.ScanStatus(ctx)
+		switch {
+		case err != nil:
+			return ambry.ScanCompletion{}, err
+		case s.Completion != nil && s.Completion.JobID == jobID:
+			return *s.Completion, nil
+		case !s.Active:
+			return ambry.ScanCompletion{}, ambry.NotFound.Errorf("scan %s left no result", jobID)
+		case s.Progress != nil:
+			report(*s.Progress)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return ambry.ScanCompletion{}, err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
