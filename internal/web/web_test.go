@@ -104,6 +104,7 @@ type reply struct {
 	header http.Header
 	body   string
 	err    error
+	closes bool // the server ends the connection with it
 }
 
 func (r reply) problem(t *testing.T) problem {
@@ -162,7 +163,7 @@ func readReply(br *bufio.Reader, head bool) reply {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	return reply{status: res.StatusCode, header: res.Header, body: string(body), err: err}
+	return reply{status: res.StatusCode, header: res.Header, body: string(body), err: err, closes: res.Close}
 }
 
 // do sends a request with the token, the given headers and a body; JSON unless
@@ -176,7 +177,7 @@ func (s *server) do(method, target, body string, headers ...string) reply {
 func (s *server) send(method, target, body string, headers ...string) reply {
 	s.t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n", method, target)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: HOST\r\n", method, target)
 	all := strings.ToLower(strings.Join(headers, "\n"))
 	for _, h := range headers {
 		b.WriteString(h + "\r\n")
