@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -16,7 +15,8 @@ const (
 	MaxTitle  = 200      // bytes of a session's title
 
 	partBytes   = 64 << 10  // a part of a turn ends when it is larger and no call is open
-	partLimit   = 256 << 10 // and ends here in any case
+	partLimit   = 256 << 10 // and ends here with the message
+	partMost    = 1 << 20   // and here in any case
 	itemBytes   = 512 << 10 // an item ends when its turns are larger
 	maxNotes    = 5
 	maxAttached = 100 // files of a message that are told
@@ -37,12 +37,19 @@ type Builder struct {
 	ids     map[string]int   // messages of the open part by id
 	ordinal int              // turns begun in this file
 	closed  int64            // messages of closed parts
-	resume  resume           // the turn that the reading goes on in
 
 	at      place // where the record being parsed stands
-	opened  bool  // since the last record, a part was opened
 	skipped int
 	notes   []string
+
+	// A record may end a part and open the next one. Reading on at it must do
+	// the second half only: steps counts what the record did, and done is how
+	// many of its steps belong to the part before.
+	steps, done int
+	opened      bool       // in this record, a part was opened
+	before      int        // steps of the record before that
+	head        ambry.Turn // head of that part, if it goes on with a turn
+	goesOn      ambry.Turn // head of the part that reading goes on in
 }
 
 // place is where a record stands in its file, or a call in its part.
@@ -52,15 +59,6 @@ type place struct {
 	line         int
 	offset, end  int64
 	message, pos int
-}
-
-// resume is the part of a builder that a mark has to remember.
-type resume struct {
-	Session ambry.Session `json:"session"`
-	Turn    string        `json:"turn,omitempty"`
-	Part    int           `json:"part,omitempty"`
-	Ordinal int           `json:"ordinal,omitempty"`
-	Reader  any           `json:"reader,omitempty"`
 }
 
 // NewBuilder returns a builder for a history that is not made of files; row
@@ -82,41 +80,67 @@ func (b *Builder) Finish() ambry.Conversation {
 // made from the session's id and the number of the turn, which is stable as
 // long as the file only grows.
 func (b *Builder) Begin(t ambry.Turn) *ambry.Turn {
+	if b.past() {
+		return &ambry.Turn{}
+	}
+	return b.begin(t)
+}
+
+func (b *Builder) begin(t ambry.Turn) *ambry.Turn {
 	b.close()
 	b.ordinal++
 	if t.ID == "" {
 		t.ID = fmt.Sprintf("%s#%d", b.Session.ID, b.ordinal)
 	}
-	b.resume.Turn = ""
-	b.open(t)
+	b.open(t, ambry.Turn{})
 	return b.turn
 }
 
 // Turn returns the open turn. If none is, one begins whose id is fallback.
 func (b *Builder) Turn(fallback string) *ambry.Turn {
+	if b.past() {
+		return &ambry.Turn{}
+	}
+	return b.current(fallback)
+}
+
+func (b *Builder) current(fallback string) *ambry.Turn {
 	switch {
 	case b.turn != nil:
-	case b.resume.Turn != "":
-		b.open(ambry.Turn{ID: b.resume.Turn, Part: b.resume.Part})
-		b.resume.Turn = ""
+	case b.goesOn.ID != "":
+		b.open(b.goesOn, b.goesOn)
 	default:
-		b.Begin(ambry.Turn{ID: fallback})
+		b.begin(ambry.Turn{ID: fallback})
 	}
 	return b.turn
 }
 
-func (b *Builder) open(t ambry.Turn) {
+// past counts a step and reports whether it was done before the part that the
+// reading goes on in.
+func (b *Builder) past() bool {
+	b.steps++
+	return b.steps <= b.done
+}
+
+func (b *Builder) open(t, head ambry.Turn) {
 	t.Source = ambry.Source{Path: b.at.path, Row: b.at.row, Line: b.at.line, Offset: b.at.offset, End: b.at.end}
-	b.turn, b.partLen, b.openN, b.opened = &t, 0, 0, true
+	b.turn, b.partLen, b.openN = &t, 0, 0
 	b.calls, b.ids = map[string]place{}, map[string]int{}
+	b.opened, b.before, b.head, b.goesOn = true, b.steps-1, head, ambry.Turn{}
 }
 
 // Add adds a message to the open turn. A message whose id is there already is
 // the same one told on: its texts, calls and files are joined and its tokens
 // are counted once, the highest count being the right one.
 func (b *Builder) Add(m ambry.Message) {
-	t := b.Turn(m.ID)
-	if i, ok := b.ids[m.ID]; ok && m.ID != "" {
+	if !b.past() {
+		b.add(m)
+	}
+}
+
+func (b *Builder) add(m ambry.Message) {
+	t := b.current(m.ID)
+	if i, ok := b.ids[m.ID]; ok && m.ID != "" && b.partLen <= partMost {
 		b.join(i, m)
 		return
 	}
@@ -125,9 +149,7 @@ func (b *Builder) Add(m ambry.Message) {
 		t = b.turn
 	}
 	m.Text = Cap(m.Text, MaxText)
-	if len(m.Files) > maxAttached {
-		m.Files = m.Files[:maxAttached]
-	}
+	m.Files = m.Files[:min(len(m.Files), maxAttached)]
 	m.Line, m.Offset = b.at.line, b.at.offset
 	calls := m.Calls
 	m.Calls = nil
@@ -157,7 +179,7 @@ func (b *Builder) join(i int, m ambry.Message) {
 	if old.Model == "" {
 		old.Model = m.Model
 	}
-	old.Files = append(old.Files, m.Files...)
+	old.Files = append(old.Files, m.Files[:min(len(m.Files), maxAttached-len(old.Files))]...)
 	b.partLen += len(m.Text)
 	b.addCalls(i, m.Calls)
 	b.saw(m)
@@ -184,6 +206,9 @@ func (b *Builder) addCalls(message int, calls []ambry.ToolCall) {
 // Result completes the call with r's id: its output, status and exit code. A
 // result whose call is not in the open part is kept as a call of its own.
 func (b *Builder) Result(r ambry.ToolCall) {
+	if b.past() {
+		return
+	}
 	r.Done = true
 	r.Output = Cap(r.Output, MaxOutput)
 	if call := b.Call(r.ID); call != nil {
@@ -201,11 +226,12 @@ func (b *Builder) Result(r ambry.ToolCall) {
 		}
 		return
 	}
-	t := b.Turn(r.ID)
-	if len(t.Messages) == 0 {
-		b.Add(ambry.Message{Role: ambry.Assistant, At: r.At})
+	t := b.current(r.ID)
+	if len(t.Messages) == 0 || b.partLen > partLimit {
+		b.add(ambry.Message{Role: ambry.Assistant, At: r.At, Calls: []ambry.ToolCall{r}})
+		return
 	}
-	b.addCalls(len(b.turn.Messages)-1, []ambry.ToolCall{r})
+	b.addCalls(len(t.Messages)-1, []ambry.ToolCall{r})
 }
 
 // Call returns the call of the open part with the given id, or nil.
@@ -257,9 +283,9 @@ func (b *Builder) Seen(t time.Time) {
 
 // nextPart goes on with the open turn in a new part.
 func (b *Builder) nextPart() {
-	t := ambry.Turn{ID: b.turn.ID, Part: b.turn.Part + 1, Cwd: b.turn.Cwd, Branch: b.turn.Branch, Model: b.turn.Model}
+	head := ambry.Turn{ID: b.turn.ID, Part: b.turn.Part + 1, Cwd: b.turn.Cwd, Branch: b.turn.Branch, Model: b.turn.Model}
 	b.close()
-	b.open(t)
+	b.open(head, head)
 }
 
 // close ends the open turn.
@@ -293,13 +319,4 @@ func (b *Builder) take() ambry.Conversation {
 	c.Session.Title = Cap(c.Session.Title, MaxTitle)
 	b.ready, b.size = nil, 0
 	return c
-}
-
-// state returns what has to be remembered to read on at the open part.
-func (b *Builder) state(r resume) []byte {
-	data, err := json.Marshal(r)
-	if err != nil {
-		panic(fmt.Sprintf("agent: the state of a reader must be JSON: %v", err))
-	}
-	return data
 }

@@ -95,47 +95,82 @@ func (l *lines) finish(out line) line {
 // their place, so that a reader can still say how large a picture was.
 type cutter struct {
 	inString bool
-	escape   int   // bytes of an escape sequence that are still to come
-	length   int   // bytes of the string so far
-	dropped  int64 // bytes of it that were left out
+	escape   int // bytes of an escape sequence that are still to come
+	length   int // bytes of the string so far
+	dropped  int // bytes of it that were left out
 }
 
 // append appends the cut form of src to dst.
 func (c *cutter) append(dst, src []byte) []byte {
-	for _, b := range src {
-		if !c.inString {
-			if b == '"' {
-				c.inString, c.length, c.dropped = true, 0, 0
-			}
-			dst = append(dst, b)
-			continue
-		}
-		c.length++
-		whole := c.escape == 0 // not in the midst of an escape sequence
+	for len(src) > 0 {
 		switch {
+		case !c.inString:
+			n := bytes.IndexByte(src, '"') + 1
+			if n == 0 {
+				return append(dst, src...)
+			}
+			dst, src = append(dst, src[:n]...), src[n:]
+			*c = cutter{inString: true}
 		case c.escape > 0:
-			if c.escape--; c.escape == 0 && b == 'u' {
+			if c.escape--; src[0] == 'u' && c.escape == 0 {
 				c.escape = -4
 			}
+			dst, src = c.keep(dst, src[:1]), src[1:]
 		case c.escape < 0:
 			c.escape++
-		case b == '\\':
-			c.escape = 1
-		case b == '"':
-			c.inString = false
+			dst, src = c.keep(dst, src[:1]), src[1:]
+		case src[0] == '"':
 			if c.dropped > 0 {
 				dst = fmt.Appendf(dst, cutFormat, c.dropped)
 			}
-			dst = append(dst, b)
-			continue
+			dst, src = append(dst, '"'), src[1:]
+			c.inString = false
+		case src[0] == '\\':
+			c.escape = 1
+			dst, src = c.text(dst, src[:1]), src[1:]
+		default:
+			n := plain(src)
+			dst, src = c.text(dst, src[:n]), src[n:]
 		}
-		if c.dropped > 0 || c.length > longString && whole && utf8.RuneStart(b) {
-			c.dropped++
-			continue
-		}
-		dst = append(dst, b)
 	}
 	return dst
+}
+
+// plain returns the length of the text that src begins with, up to a quote or
+// a backslash.
+func plain(src []byte) int {
+	for i, b := range src {
+		if b == '"' || b == '\\' {
+			return i
+		}
+	}
+	return len(src)
+}
+
+// text takes a part of a string at whose beginning, and between whose runes,
+// the string can be cut.
+func (c *cutter) text(dst, run []byte) []byte {
+	n := min(max(0, longString-c.length), len(run))
+	if c.dropped > 0 {
+		n = 0
+	} else {
+		for n < len(run) && !utf8.RuneStart(run[n]) {
+			n++
+		}
+	}
+	c.length += n
+	c.dropped += len(run) - n
+	return append(dst, run[:n]...)
+}
+
+// keep takes the rest of what text took the beginning of.
+func (c *cutter) keep(dst, part []byte) []byte {
+	if c.dropped > 0 {
+		c.dropped += len(part)
+		return dst
+	}
+	c.length += len(part)
+	return append(dst, part...)
 }
 
 const (

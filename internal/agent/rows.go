@@ -31,7 +31,7 @@ type Rows struct {
 
 	// Each emits what is in the database after cursor, "" being the beginning: a
 	// conversation at a time with the cursor to go on from. It returns when emit
-	// says false.
+	// says false. There is one connection: rows are closed before the next query.
 	Each func(ctx context.Context, db *sql.DB, src Source, cursor string, emit Emit) error
 }
 
@@ -135,8 +135,10 @@ func DatabaseSource(path string) (Source, error) {
 		}
 	}
 	// Offsets per the SQLite file format: the change counter is at 24 of the
-	// database header; the checkpoint number and the two salts at 12 of the log's.
-	src.Stamp = fmt.Sprintf("%x-%x", bytesAt(path, 24, 4), bytesAt(path+"-wal", 12, 12))
+	// database header; the checkpoint number and the two salts at 12 of the log's;
+	// the number of frames of the last commit and their checksum at 16 of the log's
+	// index, without which a commit into a log that began anew would not show.
+	src.Stamp = fmt.Sprintf("%x-%x-%x", bytesAt(path, 24, 4), bytesAt(path+"-wal", 12, 12), bytesAt(path+"-shm", 16, 16))
 	return src, nil
 }
 

@@ -42,29 +42,41 @@ type utf16Reader struct {
 	order binary.ByteOrder
 	out   []byte // decoded, not yet read
 	high  rune   // first half of a pair
+	err   error
 }
 
 func (u *utf16Reader) Read(p []byte) (int, error) {
-	for len(u.out) < len(p) {
+	for len(u.out) < len(p) && u.err == nil {
 		var two [2]byte
-		if _, err := io.ReadFull(u.r, two[:]); err != nil {
-			if len(u.out) == 0 {
-				return 0, io.EOF
-			}
-			break
-		}
-		unit := rune(u.order.Uint16(two[:]))
-		switch {
-		case u.high != 0:
-			r := utf16.DecodeRune(u.high, unit)
-			u.out, u.high = utf8.AppendRune(u.out, r), 0
-		case utf16.IsSurrogate(unit):
-			u.high = unit
-		default:
-			u.out = utf8.AppendRune(u.out, unit)
+		if _, u.err = io.ReadFull(u.r, two[:]); u.err == nil {
+			u.decode(rune(u.order.Uint16(two[:])))
 		}
 	}
 	n := copy(p, u.out)
-	u.out = u.out[n:]
-	return n, nil
+	u.out = append(u.out[:0], u.out[n:]...)
+	if n > 0 || len(p) == 0 {
+		return n, nil
+	}
+	if errors.Is(u.err, io.ErrUnexpectedEOF) { // half a unit
+		return 0, io.EOF
+	}
+	return 0, u.err
+}
+
+// decode takes one unit. The half of a pair whose other half is missing
+// becomes the replacement character.
+func (u *utf16Reader) decode(unit rune) {
+	if high := u.high; high != 0 {
+		u.high = 0
+		r := utf16.DecodeRune(high, unit)
+		u.out = utf8.AppendRune(u.out, r)
+		if r != utf8.RuneError {
+			return
+		}
+	}
+	if utf16.IsSurrogate(unit) && unit < 0xdc00 {
+		u.high = unit
+		return
+	}
+	u.out = utf8.AppendRune(u.out, unit)
 }

@@ -1,11 +1,10 @@
 package agent
 
 import (
-	"bytes"
+	"encoding/json/jsontext"
 	"iter"
+	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
 )
@@ -19,12 +18,26 @@ type Value struct{ v *fastjson.Value }
 // Exists reports whether there is a value that is not null.
 func (v Value) Exists() bool { return v.v != nil && v.v.Type() != fastjson.TypeNull }
 
-// Get returns the value at a path of object keys.
+// Get returns the value at a path of object keys. Of members with the same
+// key the last one counts.
 func (v Value) Get(path ...string) Value {
-	if v.v == nil {
-		return Value{}
+	w := v.v
+	for _, key := range path {
+		if w == nil {
+			return Value{}
+		}
+		o, err := w.Object()
+		if err != nil {
+			return Value{}
+		}
+		w = nil
+		o.Visit(func(k []byte, e *fastjson.Value) {
+			if string(k) == key {
+				w = e
+			}
+		})
 	}
-	return Value{v.v.Get(path...)}
+	return Value{w}
 }
 
 // Text returns the string at path, "" if there is none.
@@ -59,11 +72,25 @@ func (v Value) Int(path ...string) int64 {
 	}
 	switch w.v.Type() {
 	case fastjson.TypeNumber:
-		if f := w.v.GetFloat64(); f > -1<<62 && f < 1<<62 {
-			return int64(f)
+		if n, err := w.v.Int64(); err == nil {
+			return n
 		}
+		return truncate(w.v.GetFloat64())
 	case fastjson.TypeString:
-		return parseInt(string(w.v.GetStringBytes()))
+		s := string(w.v.GetStringBytes())
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n
+		}
+		f, _ := strconv.ParseFloat(s, 64)
+		return truncate(f)
+	}
+	return 0
+}
+
+// truncate returns the whole part of f, or 0 if that is no int64.
+func truncate(f float64) int64 {
+	if f > -1<<63 && f < 1<<63 {
+		return int64(f)
 	}
 	return 0
 }
@@ -118,201 +145,47 @@ func (v Value) Fields(path ...string) iter.Seq2[string, Value] {
 	}
 }
 
-// JSON returns the value at path as JSON text, at most limit bytes of it. A
-// string is returned as it is, without quotes.
+// JSON returns the value at path as JSON text, cut in the middle if it is
+// longer than limit bytes. A string is returned as it is, without quotes.
 func (v Value) JSON(limit int, path ...string) string {
 	w := v.Get(path...)
-	if !w.Exists() {
+	switch {
+	case !w.Exists():
 		return ""
-	}
-	if w.IsText() {
+	case w.IsText():
 		return Cap(w.Text(), limit)
 	}
-	return Cap(strings.ToValidUTF8(string(w.v.MarshalTo(nil)), "\ufffd"), limit)
+	return Cap(string(appendJSON(nil, w.v)), limit)
 }
 
-func parseInt(s string) int64 {
-	n, neg := int64(0), false
-	for i, c := range []byte(s) {
-		switch {
-		case i == 0 && c == '-':
-			neg = true
-		case c < '0' || c > '9' || n > 1<<58:
-			return 0
-		default:
-			n = n*10 + int64(c-'0')
-		}
-	}
-	if neg {
-		return -n
-	}
-	return n
-}
-
-// maxDepth is how deep a value is looked into; the JSON parser has its own
-// limit a little above.
-const maxDepth = 200
-
-// Decoder decodes records. The zero Decoder is ready; one serves one goroutine.
-type Decoder struct {
-	scanner fastjson.Scanner
-	scratch []byte
-}
-
-// Decode calls f for each JSON value of a line and returns how many there
-// were. Lines of real histories hold several values, runs of NUL bytes after a
-// power loss, the rest of a torn write before a good record, halves of
-// surrogate pairs and very deep nesting; what is good in such a line is found,
-// and ok is false if a part of it had to be given up.
-func (d *Decoder) Decode(line []byte, f func(Value)) (n int, ok bool) {
-	line = bytes.Trim(line, "\x00 \t\r\n")
-	if len(line) == 0 {
-		return 0, true
-	}
-	fixSurrogates(line)
-	n, ok = d.decode(line, f)
-	if ok || n > 0 {
-		return n, ok
-	}
-	// A record that was written into the rest of a torn one: the last opening of
-	// an object that is good up to the end of the line.
-	for tries, at := 0, len(line); tries < 8; tries++ {
-		at = bytes.LastIndex(line[:at], []byte(`{"`))
-		if at <= 0 {
-			break
-		}
-		if m, good := d.decode(line[at:], f); good {
-			return m, false
-		}
-	}
-	return 0, false
-}
-
-// decode calls f for the values of line until one is bad. With the resync in
-// mind it calls f for nothing unless the first value is good.
-func (d *Decoder) decode(line []byte, f func(Value)) (n int, ok bool) {
-	if tooDeep(line) {
-		d.scratch = flatten(d.scratch[:0], line)
-		line = d.scratch
-	}
-	d.scanner.InitBytes(line)
-	for d.scanner.Next() {
-		f(Value{d.scanner.Value()})
-		n++
-	}
-	return n, d.scanner.Error() == nil
-}
-
-func tooDeep(line []byte) bool {
-	if len(line) < 2*maxDepth {
-		return false
-	}
-	if bytes.Count(line, []byte{'{'})+bytes.Count(line, []byte{'['}) < maxDepth {
-		return false
-	}
-	depth, deep := 0, false
-	scanJSON(line, func(c byte, _ int) {
-		switch c {
-		case '{', '[':
-			depth++
-			deep = deep || depth > maxDepth
-		case '}', ']':
-			depth--
-		}
-	})
-	return deep
-}
-
-// flatten appends line to dst with everything nested deeper than maxDepth
-// replaced by null.
-func flatten(dst, line []byte) []byte {
-	depth, from := 0, 0
-	scanJSON(line, func(c byte, i int) {
-		switch c {
-		case '{', '[':
-			if depth++; depth == maxDepth+1 {
-				dst = append(append(dst, line[from:i]...), "null"...)
+// appendJSON writes what fastjson's own MarshalTo cannot: a string that was
+// looked at and has control characters in it.
+func appendJSON(dst []byte, v *fastjson.Value) []byte {
+	switch v.Type() {
+	case fastjson.TypeString:
+		dst, _ = jsontext.AppendQuote(dst, v.GetStringBytes()) // replaces what is not UTF-8
+		return dst
+	case fastjson.TypeArray:
+		dst = append(dst, '[')
+		for i, e := range v.GetArray() {
+			if i > 0 {
+				dst = append(dst, ',')
 			}
-		case '}', ']':
-			if depth--; depth == maxDepth {
-				from = i + 1
+			dst = appendJSON(dst, e)
+		}
+		return append(dst, ']')
+	case fastjson.TypeObject:
+		dst = append(dst, '{')
+		first := true
+		v.GetObject().Visit(func(key []byte, e *fastjson.Value) {
+			if !first {
+				dst = append(dst, ',')
 			}
-		}
-	})
-	if depth > maxDepth {
-		return append(dst, " "...)
+			first = false
+			dst, _ = jsontext.AppendQuote(dst, key)
+			dst = appendJSON(append(dst, ':'), e)
+		})
+		return append(dst, '}')
 	}
-	return append(dst, line[from:]...)
-}
-
-// scanJSON calls f for each bracket outside of strings.
-func scanJSON(line []byte, f func(c byte, i int)) {
-	inString := false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case !inString && (c == '{' || c == '[' || c == '}' || c == ']'):
-			f(c, i)
-		}
-	}
-}
-
-// fixSurrogates replaces halves of surrogate pairs by \ufffd, in place. They
-// are what is left when text is cut between two UTF-16 units.
-func fixSurrogates(line []byte) {
-	for i := 0; ; {
-		j := bytes.Index(line[i:], []byte(`\u`))
-		if j < 0 {
-			return
-		}
-		i += j
-		if escaped(line, i) {
-			i += 2
-			continue
-		}
-		r, ok := unit(line, i)
-		if !ok || !utf16.IsSurrogate(r) {
-			i += 2
-			continue
-		}
-		if low, ok := unit(line, i+6); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
-			i += 12
-			continue
-		}
-		copy(line[i:], `\ufffd`)
-		i += 6
-	}
-}
-
-// escaped reports whether the backslash at i is itself escaped.
-func escaped(line []byte, i int) bool {
-	n := 0
-	for i--; i >= 0 && line[i] == '\\'; i-- {
-		n++
-	}
-	return n%2 == 1
-}
-
-// unit returns the UTF-16 unit of the \uXXXX at i.
-func unit(line []byte, i int) (rune, bool) {
-	if i+6 > len(line) || line[i] != '\\' || line[i+1] != 'u' {
-		return 0, false
-	}
-	r := rune(0)
-	for _, c := range line[i+2 : i+6] {
-		switch {
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c >= 'a' && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case c >= 'A' && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	return v.MarshalTo(dst)
 }
