@@ -47,6 +47,9 @@ func (op *operation) takeBody(a *answer, r *http.Request) error {
 		return err
 	}
 	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
+	if len(data) > 0 {
+		r.Header["Content-Type"] = []string{jsonType} // in the one spelling that huma knows
+	}
 	return nil
 }
 
