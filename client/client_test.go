@@ -72,32 +72,50 @@ func TestRequests(t *testing.T) {
 		want   string
 		header string
 	}{
-		{"bootstrap", func(ctx context.Context, c *client.Client) error { _, err := c.Bootstrap(ctx); return err },
-			"GET /api/app/bootstrap ", ""},
+		{
+			"bootstrap", func(ctx context.Context, c *client.Client) error { _, err := c.Bootstrap(ctx); return err },
+			"GET /api/app/bootstrap ", "",
+		},
 		{"onboarding", func(ctx context.Context, c *client.Client) error {
 			_, err := c.PatchOnboarding(ctx, ambry.OnboardingPatch{ScanPermission: &permission})
 			return err
 		}, `PATCH /api/app/onboarding {"scanPermission":"scan_only"}`, ""},
-		{"scan", func(ctx context.Context, c *client.Client) error { _, err := c.Scan(ctx, scan); return err },
-			`POST /api/agent-sources/scan {"sourceId":"codex","mode":"full"}`, ""},
-		{"scan status", func(ctx context.Context, c *client.Client) error { _, err := c.ScanStatus(ctx); return err },
-			"GET /api/agent-sources/scan/status ", ""},
-		{"stop", func(ctx context.Context, c *client.Client) error { return c.StopScan(ctx) },
-			"POST /api/agent-sources/scan/stop ", ""},
+		{
+			"scan", func(ctx context.Context, c *client.Client) error { _, err := c.Scan(ctx, scan); return err },
+			`POST /api/agent-sources/scan {"sourceId":"codex","mode":"full"}`, "",
+		},
+		{
+			"scan status", func(ctx context.Context, c *client.Client) error { _, err := c.ScanStatus(ctx); return err },
+			"GET /api/agent-sources/scan/status ", "",
+		},
+		{
+			"stop", func(ctx context.Context, c *client.Client) error { return c.StopScan(ctx) },
+			"POST /api/agent-sources/scan/stop ", "",
+		},
 		{"search", func(ctx context.Context, c *client.Client) error {
 			_, err := c.Search(ctx, ambry.Query{Query: "mutex", Limit: 3})
 			return err
 		}, `POST /api/v1/memory/search {"query":"mutex","limit":3}`, ""},
-		{"get", func(ctx context.Context, c *client.Client) error { _, err := c.Get(ctx, "tr_1"); return err },
-			"GET /api/v1/memory/tr_1 ", ""},
-		{"an id is one part of the path", func(ctx context.Context, c *client.Client) error { _, err := c.Get(ctx, "../a?b/c"); return err },
-			"GET /api/v1/memory/..%2Fa%3Fb%2Fc ", ""},
-		{"source", func(ctx context.Context, c *client.Client) error { _, err := c.Source(ctx, "tr_1"); return err },
-			"GET /api/v1/memory/tr_1/source ", ""},
-		{"add", func(ctx context.Context, c *client.Client) error { _, err := c.Add(ctx, note, "key-1"); return err },
-			`POST /api/v1/memory/add {"content":"remember this"}`, "key-1"},
-		{"overview", func(ctx context.Context, c *client.Client) error { _, err := c.Overview(ctx); return err },
-			"GET /api/v1/panel/overview ", ""},
+		{
+			"get", func(ctx context.Context, c *client.Client) error { _, err := c.Get(ctx, "tr_1"); return err },
+			"GET /api/v1/memory/tr_1 ", "",
+		},
+		{
+			"an id is one part of the path", func(ctx context.Context, c *client.Client) error { _, err := c.Get(ctx, "../a?b/c"); return err },
+			"GET /api/v1/memory/..%2Fa%3Fb%2Fc ", "",
+		},
+		{
+			"source", func(ctx context.Context, c *client.Client) error { _, err := c.Source(ctx, "tr_1"); return err },
+			"GET /api/v1/memory/tr_1/source ", "",
+		},
+		{
+			"add", func(ctx context.Context, c *client.Client) error { _, err := c.Add(ctx, note, "key-1"); return err },
+			`POST /api/v1/memory/add {"content":"remember this"}`, "key-1",
+		},
+		{
+			"overview", func(ctx context.Context, c *client.Client) error { _, err := c.Overview(ctx); return err },
+			"GET /api/v1/panel/overview ", "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
