@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"ambry.dev/ambry"
@@ -115,6 +116,11 @@ func (b *Builder) current(fallback string) *ambry.Turn {
 	return b.turn
 }
 
+// Open reports whether a turn is open, so that a message would belong to it.
+func (b *Builder) Open() bool {
+	return b.turn != nil || b.goesOn.ID != "" || b.steps < b.done
+}
+
 // past counts a step and reports whether it was done before the part that the
 // reading goes on in.
 func (b *Builder) past() bool {
@@ -164,13 +170,15 @@ func (b *Builder) add(m ambry.Message) {
 
 func (b *Builder) join(i int, m ambry.Message) {
 	old := &b.turn.Messages[i]
+	before := len(old.Text)
 	switch {
-	case m.Text == "" || m.Text == old.Text:
-	case old.Text == "":
+	case strings.Contains(old.Text, m.Text): // told again
+	case strings.HasPrefix(m.Text, old.Text): // told from the beginning, and further
 		old.Text = Cap(m.Text, MaxText)
 	default:
 		old.Text = Cap(old.Text+"\n\n"+m.Text, MaxText)
 	}
+	b.partLen += len(old.Text) - before
 	old.Tokens = ambry.Tokens{
 		Input:  max(old.Tokens.Input, m.Tokens.Input),
 		Cached: max(old.Tokens.Cached, m.Tokens.Cached),
@@ -179,8 +187,10 @@ func (b *Builder) join(i int, m ambry.Message) {
 	if old.Model == "" {
 		old.Model = m.Model
 	}
+	if old.At.IsZero() {
+		old.At = m.At
+	}
 	old.Files = append(old.Files, m.Files[:min(len(m.Files), maxAttached-len(old.Files))]...)
-	b.partLen += len(m.Text)
 	b.addCalls(i, m.Calls)
 	b.saw(m)
 }

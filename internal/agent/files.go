@@ -27,6 +27,9 @@ type Files[S any] struct {
 	// the directory, with slashes.
 	Match func(rel string) bool
 
+	// Enter reports whether to look into a directory. Nil means into every one.
+	Enter func(rel string) bool
+
 	// Start returns the state at the beginning of a file, and may set what the
 	// path says of the session.
 	Start func(src Source, b *Builder) S
@@ -40,6 +43,16 @@ type Files[S any] struct {
 
 	// Whole reports whether a file is one JSON document instead of lines.
 	Whole func(path string) bool
+
+	// ItemBytes is how many bytes of text make an item; 0 means 512 KiB.
+	ItemBytes int
+}
+
+// Sized returns the same history in items of another size. With 1 every turn is
+// an item of its own, which a test can stop after.
+func (f Files[S]) Sized(itemBytes int) History {
+	f.ItemBytes = itemBytes
+	return f
 }
 
 // Roots returns the directories.
@@ -49,7 +62,7 @@ func (f Files[S]) Roots(h Home) []string { return f.Dirs(h) }
 // followed, each directory once.
 func (f Files[S]) Sources(ctx context.Context, h Home) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
-		w := walker{ctx: ctx, match: f.Match, yield: yield, seen: map[string]bool{}}
+		w := walker{ctx: ctx, match: f.Match, enter: f.Enter, yield: yield, seen: map[string]bool{}}
 		for _, dir := range f.Dirs(h) {
 			if !w.dir(dir, "", 0) {
 				return
@@ -61,6 +74,7 @@ func (f Files[S]) Sources(ctx context.Context, h Home) iter.Seq2[Source, error] 
 type walker struct {
 	ctx   context.Context
 	match func(string) bool
+	enter func(string) bool
 	yield func(Source, error) bool
 	seen  map[string]bool // directories without links in their path: links may make loops
 }
@@ -68,6 +82,9 @@ type walker struct {
 const maxDirDepth = 16
 
 func (w *walker) dir(root, rel string, depth int) bool {
+	if rel != "" && w.enter != nil && !w.enter(rel) {
+		return true
+	}
 	path := filepath.Join(root, filepath.FromSlash(rel))
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -69,6 +69,9 @@ type carry[S any] struct {
 }
 
 func (f Files[S]) begin(src Source, from Mark) (*reading[S], error) {
+	if f.ItemBytes == 0 {
+		f.ItemBytes = itemBytes
+	}
 	r := &reading[S]{Files: f, src: src, b: &Builder{}}
 	if err := r.open(); err != nil {
 		return nil, err
@@ -165,10 +168,13 @@ func (r *reading[S]) run(ctx context.Context, yield func(Item, error) bool) erro
 			return r.last(yield)
 		}
 		if err != nil {
+			if !yield(r.item(r.b.take(), false), nil) { // what was read is good
+				return errStopped
+			}
 			return fmt.Errorf("line %d: %w", r.lines.number+1, err)
 		}
 		r.record(l)
-		if r.b.size >= itemBytes && !yield(r.item(r.b.take(), false), nil) {
+		if r.b.size >= r.ItemBytes && !yield(r.item(r.b.take(), false), nil) {
 			return errStopped
 		}
 	}
