@@ -12,7 +12,9 @@ export CGO_ENABLED := 0
 
 TOOL      := go tool -modfile=tools/go.mod
 VERSION    = $(or $(V),$(shell git describe --tags --always --dirty 2>/dev/null),dev)
-GOBUILD    = go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+# Without VCS stamps: the version is given, and a clone, a tarball and a clone of
+# another owner then make the same bytes.
+GOBUILD    = go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
 TARGETS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 PACKAGES   = $$(go list ./... | grep -v '/e2e')
 GOLDENS    = $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
