@@ -1,0 +1,5 @@
+//go:build !linux
+
+package supervise
+
+func holdThread() (release func()) { return func() {} }
