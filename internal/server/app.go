@@ -9,7 +9,7 @@ import (
 )
 
 func (s *Server) bootstrap(ctx context.Context, _ *web.None) (*web.JSON[ambry.Bootstrap], error) {
-	b := ambry.Bootstrap{Version: s.Version, Health: s.Health()}
+	b := ambry.Bootstrap{Version: s.Version, Health: s.Health(ctx)}
 	b.Health.LocalAPI, b.Health.Cloud = ambry.HealthOK, ambry.HealthOff
 	var errs [4]error
 	b.App, errs[0] = s.AppSettings.Load(ctx)

@@ -40,7 +40,7 @@ type Server struct {
 	ScanPreferences Document[ambry.ScanPreferences]
 
 	Scans  Scans
-	Health func() ambry.Health
+	Health func(ctx context.Context) ambry.Health
 	Memory http.Handler // hands requests on to the memory runtime
 	Events http.Handler // the event stream
 }

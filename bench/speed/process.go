@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ambry.dev/ambry/client"
+)
+
+// service is a running ambry with a home of its own.
+type service struct {
+	*client.Client
+	cmd    *exec.Cmd
+	home   string
+	health time.Duration // from start to the first answer
+	ready  time.Duration // from start to a runtime that answers
+}
+
+// start runs the program on the histories below userHome.
+func start(ctx context.Context, binary, home, userHome string) (*service, error) {
+	s := &service{home: home, cmd: exec.CommandContext(ctx, binary, "serve", "--home", home)}
+	s.cmd.Env = []string{"HOME=" + userHome, "PATH=" + os.Getenv("PATH")}
+	s.cmd.Stderr = os.Stderr
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
+	began := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	deadline := began.Add(30 * time.Second)
+	for s.Client == nil {
+		if c, _, err := client.Find(ctx, home); err == nil {
+			s.Client, s.health = c, time.Since(began)
+			break
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("the service does not answer")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for {
+		if _, err := s.Overview(ctx); err == nil {
+			s.ready = time.Since(began)
+			return s, nil
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("the runtime does not answer")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (s *service) stop() error {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	return s.cmd.Wait()
+}
+
+// pids returns the service and its child.
+func (s *service) pids() []int {
+	pids := []int{s.cmd.Process.Pid}
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pids[0]))
+	for _, task := range tasks {
+		data, _ := os.ReadFile(task)
+		for _, field := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// usage is what the kernel says of both processes together.
+type usage struct {
+	cpu     time.Duration
+	written int64 // bytes that went to the disk
+	rss     int64 // resident, without pages of files
+	shared  int64 // resident pages of files, such as the mapped database
+}
+
+func (s *service) usage() usage {
+	var u usage
+	for _, pid := range s.pids() {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		for _, f := range fields[11:13] { // utime and stime, in hundredths of a second
+			n, _ := strconv.ParseInt(f, 10, 64)
+			u.cpu += time.Duration(n) * 10 * time.Millisecond
+		}
+		u.written += value(fmt.Sprintf("/proc/%d/io", pid), "write_bytes:")
+		u.rss += 1024 * value(fmt.Sprintf("/proc/%d/status", pid), "RssAnon:")
+		u.shared += 1024 * value(fmt.Sprintf("/proc/%d/status", pid), "RssFile:")
+	}
+	return u
+}
+
+func (u usage) minus(o usage) usage {
+	return usage{cpu: u.cpu - o.cpu, written: u.written - o.written, rss: u.rss, shared: u.shared}
+}
+
+// value returns the number after a name in a file of lines.
+func value(path, name string) int64 {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			n, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// peak samples the memory until it is stopped.
+type peak struct {
+	once sync.WaitGroup
+	end  chan struct{}
+	max  int64
+}
+
+func (s *service) watchPeak() *peak {
+	p := &peak{end: make(chan struct{})}
+	p.once.Go(func() {
+		for {
+			u := s.usage()
+			p.max = max(p.max, u.rss+u.shared)
+			select {
+			case <-p.end:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
+	return p
+}
+
+func (p *peak) stop() int64 {
+	close(p.end)
+	p.once.Wait()
+	return p.max
+}

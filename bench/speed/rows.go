@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// bench measures one program on one home.
+type bench struct {
+	*report
+	binary, home, work string
+}
+
+func (b *bench) all(ctx context.Context) error {
+	if info, err := os.Stat(b.binary); err == nil {
+		b.add("binary", float64(info.Size())/1e6, "MB", "<= 60", "")
+	}
+	data := filepath.Join(b.work, "ambry")
+	s, err := start(ctx, b.binary, data, b.home)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	for _, measure := range []func(context.Context, *service) error{
+		b.ingest, b.rescan, b.freshness, b.searches, b.health, b.adds,
+	} {
+		if err := measure(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := s.stop(); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return b.starts(ctx, data)
+}
+
+// scan runs a scan to its end.
+func scan(ctx context.Context, s *service, mode ambry.ScanMode) (ambry.ScanCompletion, error) {
+	started, err := s.Scan(ctx, ambry.ScanRequest{SourceID: ambry.AllSources, Mode: mode})
+	if err != nil {
+		return ambry.ScanCompletion{}, err
+	}
+	for {
+		st, err := s.ScanStatus(ctx)
+		if err != nil {
+			return ambry.ScanCompletion{}, err
+		}
+		if !st.Active && st.Completion != nil && st.Completion.JobID == started.JobID {
+			return *st.Completion, nil
+		}
+		select {
+		case <-ctx.Done():
+			return ambry.ScanCompletion{}, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (b *bench) ingest(ctx context.Context, s *service) error {
+	corpus, files := size(b.home)
+	before := s.usage()
+	peak := s.watchPeak()
+	began := time.Now()
+	permission := ambry.PermissionScan
+	if _, err := s.PatchOnboarding(ctx, ambry.OnboardingPatch{ScanPermission: &permission}); err != nil {
+		return err
+	}
+	done, err := scan(ctx, s, ambry.Full)
+	if err != nil {
+		return err
+	}
+	wall := time.Since(began)
+	used := s.usage().minus(before)
+	top := peak.stop()
+	mb := float64(corpus) / 1e6
+	b.add("corpus", mb, "MB", "", fmt.Sprintf("%d files", files))
+	b.add("cold ingest", mb/used.cpu.Seconds(), "MB/CPU-s", ">= 15", fmt.Sprintf("%.1f CPU-s, %.1f s", used.cpu.Seconds(), wall.Seconds()))
+	b.add("bytes written / corpus", float64(used.written)/float64(corpus), "", "<= 2.5", "")
+	b.add("peak memory of both", float64(top)/1e6, "MB", "<= 200", "with mapped files")
+	o, err := s.Overview(ctx)
+	if err != nil {
+		return err
+	}
+	counts, _ := json.Marshal(o.Counts)
+	fmt.Printf("  %s\n", counts)
+	for _, r := range done.Results {
+		fmt.Printf("  %s: %d conversations, %d messages, %d skipped, %d errors, %d redactions\n",
+			r.SourceID, r.Conversations, r.Messages, r.Skipped, r.ErrorCount, r.Redactions)
+	}
+	return nil
+}
+
+func (b *bench) rescan(ctx context.Context, s *service) error {
+	_, files := size(b.home)
+	time.Sleep(3 * time.Second) // the watcher's own look at everything, and checkpoints, are over
+	before := s.usage()
+	const times = 5
+	for range times {
+		if _, err := scan(ctx, s, ambry.Incremental); err != nil {
+			return err
+		}
+	}
+	used := s.usage().minus(before)
+	b.add("rescan, nothing new, per 1,000 files", used.cpu.Seconds()/times/float64(files)*1000, "CPU-s", "<= 0.1", fmt.Sprintf("%d bytes written a scan", used.written/times))
+	return nil
+}
+
+// freshness appends turns to a session and waits until each is found.
+func (b *bench) freshness(ctx context.Context, s *service) error {
+	dir := filepath.Join(b.home, ".claude", "projects", "-speed-fresh")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "5eed0000-0000-4000-8000-000000000001.jsonl")
+	var took []time.Duration
+	for i := range 20 {
+		word := fmt.Sprintf("freshneedle%03d", i)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		fmt.Fprintf(f, `{"type":"user","uuid":"5eed-%d","sessionId":"5eed0000-0000-4000-8000-000000000001","cwd":"/speed","timestamp":%q,"message":{"role":"user","content":"where is the %s"}}`+"\n",
+			i, began.UTC().Format(time.RFC3339Nano), word)
+		f.Close()
+		if err := found(ctx, s, word); err != nil {
+			return err
+		}
+		took = append(took, time.Since(began))
+		time.Sleep(200 * time.Millisecond)
+	}
+	b.add("appended line to searchable, median", ms(quantile(took, .5)), "ms", "<= 500", fmt.Sprintf("max %.0f", ms(quantile(took, 1))))
+	return nil
+}
+
+func found(ctx context.Context, s *service, word string) error {
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		a, err := s.Search(ctx, ambry.Query{Query: word})
+		if err != nil {
+			return err
+		}
+		if len(a.Hits) > 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is not found after 10 s", word)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func (b *bench) searches(ctx context.Context, s *service) error {
+	rare, common, questions, err := words(b.home)
+	if err != nil {
+		return err
+	}
+	for _, set := range []struct {
+		name, goal string
+		queries    []string
+	}{
+		{"search, a rare word", "<= 3", rare},
+		{"search, two common words", "<= 15", common},
+		{"search, a question", "", questions},
+	} {
+		var took []time.Duration
+		hits := 0
+		for i := range 300 {
+			began := time.Now()
+			a, err := s.Search(ctx, ambry.Query{Query: set.queries[i%len(set.queries)]})
+			if err != nil {
+				return err
+			}
+			took = append(took, time.Since(began))
+			hits += len(a.Hits)
+		}
+		b.add(set.name+", p50", ms(quantile(took, .5)), "ms", set.goal, fmt.Sprintf("p99 %.2f, %.1f hits", ms(quantile(took, .99)), float64(hits)/300))
+	}
+	return nil
+}
+
+func (b *bench) health(ctx context.Context, s *service) error {
+	const clients, lasts = 8, 3 * time.Second
+	var n atomic.Int64
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithTimeout(ctx, lasts)
+	defer cancel()
+	hc := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	for range clients {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				req, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL+"/api/health", nil)
+				resp, err := hc.Do(req)
+				if err != nil {
+					continue
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				n.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	b.add("/api/health, 8 clients", float64(n.Load())/lasts.Seconds(), "1/s", ">= 30000", "the clients take half of the machine")
+	return nil
+}
+
+// adds adds notes from 8 clients; each answer is on the disk.
+func (b *bench) adds(ctx context.Context, s *service) error {
+	const clients, each = 8, 250
+	var wg sync.WaitGroup
+	errs := make(chan error, clients)
+	began := time.Now()
+	for c := range clients {
+		wg.Go(func() {
+			for i := range each {
+				n := ambry.Note{Content: fmt.Sprintf("note %d of client %d: keep the retries of the importer below five", i, c)}
+				if _, err := s.Add(ctx, n, ""); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+	}
+	b.add("durable adds, 8 clients", clients*each/time.Since(began).Seconds(), "1/s", ">= 1000", "")
+	return nil
+}
+
+// starts measures the start on a home that has a memory already.
+func (b *bench) starts(ctx context.Context, data string) error {
+	var health, ready []time.Duration
+	for range 5 {
+		s, err := start(ctx, b.binary, data, b.home)
+		if err != nil {
+			return err
+		}
+		health, ready = append(health, s.health), append(ready, s.ready)
+		if len(health) == 5 {
+			time.Sleep(5 * time.Second)
+			u := s.usage()
+			time.Sleep(20 * time.Second)
+			idle := s.usage().minus(u)
+			b.add("idle memory of both", float64(u.rss+u.shared)/1e6, "MB", "<= 80", fmt.Sprintf("%.0f without mapped files", float64(u.rss)/1e6))
+			b.add("idle CPU a minute", 3*idle.cpu.Seconds(), "s", "<= 0.05", "")
+		}
+		if err := s.stop(); err != nil {
+			return err
+		}
+	}
+	b.add("start to health", ms(quantile(health, .5)), "ms", "<= 150", "")
+	b.add("start to runtime ready", ms(quantile(ready, .5)), "ms", "<= 400", "")
+	return nil
+}
+
+// size returns the bytes and number of the history files below a home.
+func size(home string) (bytes int64, files int) {
+	for _, dir := range []string{".claude", ".codex", ".local/share/opencode"} {
+		_ = filepath.WalkDir(filepath.Join(home, dir), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil
+			}
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				bytes += info.Size()
+				files++
+			}
+			return nil
+		})
+	}
+	return bytes, files
+}
+
+func quantile(d []time.Duration, q float64) time.Duration {
+	slices.Sort(d)
+	return d[min(int(q*float64(len(d))), len(d)-1)]
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

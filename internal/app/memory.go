@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/event"
+	"ambry.dev/ambry/internal/memory"
+	"ambry.dev/ambry/internal/memory/remote"
+	"ambry.dev/ambry/internal/supervise"
+)
+
+// hello is what the service tells its runtime.
+type hello struct {
+	Home     string `json:"home"`
+	LogLevel string `json:"logLevel"`
+}
+
+// address is what the runtime answers.
+type address struct {
+	BaseURL string `json:"baseUrl"`
+	Token   string `json:"token"`
+}
+
+// memoryRuntime is the service's side of the memory runtime: a child of its
+// own, or one that a person runs elsewhere.
+type memoryRuntime struct {
+	child    *supervise.Supervisor[address] // nil if it is elsewhere
+	external address
+}
+
+// newMemory makes the runtime; nothing runs yet.
+func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
+	if url := s.settings.Memory.URL; url != "" {
+		return &memoryRuntime{external: address{BaseURL: url, Token: s.settings.Memory.Token}}, nil
+	}
+	m := &memoryRuntime{}
+	child, err := supervise.New(supervise.Config[address]{
+		Command: s.options.Executable, Args: []string{"memory"},
+		Hello:  hello{Home: s.home.Dir(), LogLevel: s.settings.Log.Level.String()},
+		Probe:  func(ctx context.Context, a address) error { return m.probe(ctx, a) },
+		Stderr: s.options.Stderr, Log: s.log,
+		OnState: func(state supervise.State) {
+			bus.Publish(ambry.MemoryStateChanged{State: state.Health, Reason: state.Reason})
+			if a, ok := m.child.Current(); ok {
+				if err := s.publishRuntimeFile(a.BaseURL); err != nil {
+					s.log.Error("write runtime.json", "err", err)
+				}
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the memory runtime: %w", err)
+	}
+	m.child = child
+	return m, nil
+}
+
+// Run keeps the runtime running until ctx ends.
+func (m *memoryRuntime) Run(ctx context.Context) error {
+	if m.child == nil {
+		<-ctx.Done()
+		return nil
+	}
+	m.child.Run(ctx)
+	return nil
+}
+
+// client returns the runtime as the rest of the service uses it.
+func (m *memoryRuntime) client() memory.Runtime { return remote.New(m.target) }
+
+// target returns where requests to the runtime go now, or why they cannot.
+func (m *memoryRuntime) target() (*url.URL, string, error) {
+	a := m.external
+	if m.child != nil {
+		current, ok := m.child.Current()
+		if !ok {
+			state := m.child.State()
+			text := "the memory runtime is starting; try again in a moment"
+			if state.Health != ambry.HealthStarting {
+				text = "the memory runtime is not running: " + state.Reason + `; see "ambry doctor"`
+			}
+			return nil, "", &ambry.Error{Kind: ambry.MemoryUnavailable, Message: text, RetryAfter: 1}
+		}
+		a = current
+	}
+	base, err := url.Parse(a.BaseURL)
+	if err != nil {
+		return nil, "", ambry.MemoryUnavailable.Wrap(err, "the address of the memory runtime is not a URL")
+	}
+	return base, a.Token, nil
+}
+
+// address returns where the runtime is, or "" while it is not running.
+func (m *memoryRuntime) address() string {
+	base, _, err := m.target()
+	if err != nil {
+		return ""
+	}
+	return base.String()
+}
+
+// probe asks a runtime how it is.
+func (m *memoryRuntime) probe(ctx context.Context, a address) error {
+	base, err := url.Parse(a.BaseURL)
+	if err != nil {
+		return err
+	}
+	_, err = remote.New(func() (*url.URL, string, error) { return base, a.Token, nil }).Status(ctx)
+	return err
+}
+
+// externalProbe is how long bootstrap waits for a runtime that is elsewhere.
+const externalProbe = time.Second
+
+// health says how the runtime is.
+func (m *memoryRuntime) health(ctx context.Context) ambry.Health {
+	if m.child != nil {
+		state := m.child.State()
+		return ambry.Health{Memory: state.Health, MemoryReason: state.Reason, MemoryStarts: state.Restarts}
+	}
+	ctx, cancel := context.WithTimeout(ctx, externalProbe)
+	defer cancel()
+	if err := m.probe(ctx, m.external); err != nil {
+		return ambry.Health{Memory: ambry.HealthUnavailable, MemoryReason: "the memory runtime at memory.url does not answer"}
+	}
+	return ambry.Health{Memory: ambry.HealthOK}
+}

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/agent"
+	"ambry.dev/ambry/internal/agent/all"
+	"ambry.dev/ambry/internal/event"
+	"ambry.dev/ambry/internal/home"
+	"ambry.dev/ambry/internal/scan"
+	"ambry.dev/ambry/internal/server"
+	"ambry.dev/ambry/internal/settings"
+	"ambry.dev/ambry/internal/state"
+	"ambry.dev/ambry/internal/web"
+)
+
+const ringSize = 1024 // events that a reader who comes back can still get
+
+// Serve runs the service until ctx ends. Then requests in flight end, a scan
+// stops where it is, the runtime stops, and runtime.json is removed. If another
+// service has the home, the error is a [*RunningError].
+func Serve(ctx context.Context, o Options) (err error) {
+	home.Umask()
+	h, err := home.Open(o.Home)
+	if err != nil {
+		return err
+	}
+	set, err := settings.Load(settings.Sources{File: h.Config(), Getenv: o.Getenv, Flags: o.Settings})
+	if err != nil {
+		return err
+	}
+	lock, err := claim(ctx, h, o.Replace)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	log, logFile, err := newLog(h, "service.log", set.Log.Level, o.Stderr)
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	for _, w := range set.Warnings {
+		log.Warn(w)
+	}
+	if err := home.RemoveTemps(h.Dir()); err != nil {
+		log.Warn("remove files that a crash left", "err", err)
+	}
+	db, err := state.Open(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	s := &service{options: o, home: h, settings: set, db: db, log: log}
+	return s.run(ctx)
+}
+
+// service is the running service.
+type service struct {
+	options  Options
+	home     home.Home
+	settings settings.Settings
+	db       *state.DB
+	log      *slog.Logger
+
+	file ambry.RuntimeFile
+	mu   sync.Mutex // guards writing runtime.json
+}
+
+func (s *service) run(ctx context.Context) error {
+	ln, err := web.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	bus := event.New(fmt.Sprintf("%x", now().UnixMilli()), ringSize, now)
+	defer bus.Close()
+	memory, err := s.newMemory(bus)
+	if err != nil {
+		ln.Close()
+		return err
+	}
+	s.file = s.newRuntimeFile(ln)
+	scanner := s.newScanner(memory, bus)
+	handler, _ := web.New(s.webConfig(), s.newServer(scanner, memory, bus).Routes())
+
+	// Each part runs until its context ends; the order in which they end is the
+	// reverse of who needs whom.
+	stopMemory := start(ctx, "memory runtime", s.log, memory.Run)
+	defer stopMemory()
+	stopScanner := start(ctx, "scanner", s.log, scanner.Run)
+	defer stopScanner()
+
+	if err := s.publishRuntimeFile(memory.address()); err != nil {
+		ln.Close()
+		return err
+	}
+	defer s.withdrawRuntimeFile()
+	fmt.Fprintf(s.options.Stdout, "ambry is running at %s\n", s.file.BaseURL)
+	s.log.Info("serving", "version", s.options.Version, "pid", os.Getpid())
+	return (&web.Server{Handler: handler, Log: s.log}).Serve(ctx, ln)
+}
+
+// start runs a part in a goroutine of its own and returns what stops it, which
+// returns when the part has ended. The part does not see the end of ctx, only
+// the stop: it is needed until those that use it have ended.
+func start(ctx context.Context, name string, log *slog.Logger, run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := run(ctx); err != nil {
+			log.Error("part ended", "part", name, "err", err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (s *service) newRuntimeFile(ln net.Listener) ambry.RuntimeFile {
+	return ambry.RuntimeFile{
+		Schema: ambry.RuntimeFileSchema, PID: os.Getpid(), StartedAt: now().UTC(), Version: s.options.Version,
+		BaseURL: "http://" + ln.Addr().String(), LocalToken: newToken(), MCPToken: newToken(),
+	}
+}
+
+// publishRuntimeFile tells other programs where the service and its runtime are.
+func (s *service) publishRuntimeFile(memoryURL string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file.Memory.BaseURL = memoryURL
+	return writeRuntimeFile(s.home, s.file)
+}
+
+func (s *service) withdrawRuntimeFile() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := removeRuntimeFile(s.home); err != nil {
+		s.log.Warn("remove runtime.json", "err", err)
+	}
+}
+
+func (s *service) webConfig() web.Config {
+	return web.Config{
+		Title: "Ambry local API", Version: s.options.Version,
+		Description: "One memory for every coding agent on this machine.",
+		Document:    server.DocumentPath,
+		Token:       web.Token{Header: ambry.LocalTokenHeader, Secret: s.file.LocalToken},
+		Origins:     func() []string { return s.settings.API.AllowedOrigins },
+		Log:         s.log,
+	}
+}
+
+func (s *service) newServer(scanner *scan.Scanner, memory *memoryRuntime, bus *event.Bus) *server.Server {
+	return &server.Server{
+		Version:     s.options.Version,
+		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
+		Privacy: s.db.Privacy, ScanPreferences: s.db.ScanPreferences,
+		Scans:  scanner,
+		Health: memory.health,
+		Memory: web.NewProxy(web.ProxyConfig{Target: memory.target}),
+		Events: web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.settings.API.MaxEventStreams}),
+	}
+}
+
+func (s *service) newScanner(memory *memoryRuntime, bus *event.Bus) *scan.Scanner {
+	return &scan.Scanner{
+		Agents: all.Agents(),
+		Home:   agent.Home{Dir: s.options.UserHome, OS: runtime.GOOS, Getenv: s.options.Getenv},
+		Memory: memory.client(), Marks: s.db, Bus: bus, Logger: s.log, Now: time.Now,
+		Consent: s.consent,
+	}
+}
+
+// consent returns what the person permits. What cannot be read is not permitted.
+func (s *service) consent() (ambry.ScanPermission, ambry.ScanPreferences) {
+	ctx := context.Background()
+	onboarding, err := s.db.Onboarding.Load(ctx)
+	if err != nil {
+		s.log.Error("read the consent", "err", err)
+		return ambry.PermissionNone, ambry.ScanPreferences{}
+	}
+	preferences, err := s.db.ScanPreferences.Load(ctx)
+	if err != nil {
+		s.log.Error("read the scan preferences", "err", err)
+		return ambry.PermissionNone, ambry.ScanPreferences{}
+	}
+	return onboarding.ScanPermission, preferences
+}
