@@ -137,7 +137,7 @@ type patientBody struct {
 func (b *patientBody) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(readWait))
 	n, err := b.ReadCloser.Read(p)
-	if err != nil {
+	if err == io.EOF {
 		// What is left of the deadline would end the request's context.
 		_ = b.control.SetReadDeadline(time.Time{})
 	}

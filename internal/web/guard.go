@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ambry.dev/ambry"
 )
@@ -50,7 +51,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer a.finish(g.log, r)
 	switch err := g.admit(a, r); {
 	case err != nil:
-		WriteError(a, r, err)
+		refuse(a, r, err)
 	case r.Method == http.MethodOptions && a.origin != "":
 		g.grant(a)
 	default:
@@ -99,7 +100,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	op := e.operation(r.Method)
 	if op == nil {
 		a.Header().Set("Allow", e.allow)
-		WriteError(a, r, ambry.MethodNotAllowed.Errorf("%s takes %s", e.pattern, e.allow))
+		refuse(a, r, ambry.MethodNotAllowed.Errorf("%s takes %s", e.pattern, e.allow))
 		return
 	}
 	a.quiet = op.route.quiet
@@ -107,8 +108,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// 6 Media, 7 JSON: forms and plain text, which pages may send without
 		// asking; packed bombs; bodies that two parsers would read differently.
 		if err := op.takeBody(a, r); err != nil {
-			a.Header().Set("Connection", "close")
-			WriteError(a, r, err)
+			refuse(a, r, err)
 			return
 		}
 		var release func()
@@ -117,6 +117,20 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	op.handler.ServeHTTP(a, r) // 8 schema, in huma
+}
+
+// lingerWait is how long a refused body is still taken, so that a caller who
+// sends all before he reads gets to the answer.
+const lingerWait = time.Second
+
+// refuse answers err to a request whose body, if it has one, stays unread. The
+// connection ends with it: net/http would wait for the rest of the body.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerWait))
+	}
+	WriteError(w, r, err)
 }
 
 // namesUs reports whether Host is the very address that the connection came to.

@@ -159,5 +159,5 @@ func (t *table) endpoint(r *Route) *endpoint {
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	WriteError(w, r, ambry.NotFound.Errorf("no such route; GET the OpenAPI document for those there are"))
+	refuse(w, r, ambry.NotFound.Errorf("no such route; GET the OpenAPI document for those there are"))
 }
