@@ -1,0 +1,112 @@
+package recall
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"ambry.dev/ambry/internal/memory/words"
+)
+
+// matcher finds the units of a query in a text.
+type matcher struct {
+	cutter *words.Cutter
+	unit   map[string]int // term → place in units; a part has that of its identifier
+	exact  map[string]bool
+	pairs  [1 << 16 / 64]uint64 // first two bytes of every term
+	units  int
+}
+
+// span is a place in a text where a unit is.
+type span struct {
+	start, end int
+	unit       int
+	part       bool // only a part of the unit
+}
+
+func newMatcher(c *words.Cutter, a asked) *matcher {
+	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, units: len(a.units)}
+	for i, u := range a.units {
+		m.add(u.term, i)
+		m.exact[u.term] = true
+	}
+	for i, u := range a.units {
+		for _, p := range u.parts {
+			if _, ok := m.unit[p]; !ok {
+				m.add(p, i)
+			}
+		}
+	}
+	return m
+}
+
+func (m *matcher) add(term string, unit int) {
+	m.unit[term] = unit
+	if len(term) > 1 {
+		p := uint16(term[0])<<8 | uint16(term[1])
+		m.pairs[p/64] |= 1 << (p % 64)
+	}
+}
+
+// lower folds ASCII letters.
+var lower = func() (t [256]byte) {
+	for i := range t {
+		t[i] = byte(i)
+		if 'A' <= i && i <= 'Z' {
+			t[i] += 'a' - 'A'
+		}
+	}
+	return t
+}()
+
+// may reports whether text can hold a term at all. It is much cheaper than
+// cutting the text.
+func (m *matcher) may(text string) bool {
+	if len(text) == 0 {
+		return false
+	}
+	before := lower[text[0]]
+	for i := 1; i < len(text); i++ {
+		b := lower[text[i]]
+		if p := uint16(before)<<8 | uint16(b); m.pairs[p/64]&(1<<(p%64)) != 0 {
+			return true
+		}
+		before = b
+	}
+	return false
+}
+
+// chunkBytes is how much text is cut at once.
+const chunkBytes = 256
+
+// find appends the spans of text to out.
+func (m *matcher) find(out []span, text string) []span {
+	for at := 0; at < len(text); {
+		n := chunk(text[at:])
+		if part := text[at : at+n]; m.may(part) {
+			m.cutter.Each(part, func(t words.Term) {
+				u, ok := m.unit[string(t.Text)]
+				if !ok {
+					return
+				}
+				out = append(out, span{start: at + t.Start, end: at + t.End, unit: u, part: !m.exact[string(t.Text)]})
+			})
+		}
+		at += n
+	}
+	return out
+}
+
+// chunk returns the length of the first piece of text, cut where no word is.
+func chunk(text string) int {
+	if len(text) <= chunkBytes {
+		return len(text)
+	}
+	if i := strings.LastIndexAny(text[:chunkBytes], " \n\t,;:()\"'"); i > 0 {
+		return i + 1
+	}
+	n := chunkBytes
+	for n > 1 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}

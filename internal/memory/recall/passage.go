@@ -1,0 +1,179 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ambry.dev/ambry"
+)
+
+// Sizes of what is shown, in bytes of text; characters beyond ASCII count as
+// more, which errs on the short side.
+const (
+	snippetBytes = 320
+	leadingBytes = 80 // of it may stand before the first match
+)
+
+// passage is a place in a memory.
+type passage struct {
+	text   string // of the whole message
+	source ambry.Source
+	spans  []span
+	at     int // where the densest part begins: a place in text
+	cover  float64
+	near   float64
+	phrase bool
+
+	snippet    string
+	highlights [][2]int
+}
+
+// passageOf finds the densest part of a text. literal is where the very words of
+// the query stand, or -1.
+func passageOf(m *matcher, text string, literal int) passage {
+	spans := m.find(nil, text)
+	if len(spans) == 0 && literal < 0 {
+		return passage{}
+	}
+	p := passage{text: text, spans: spans, phrase: literal >= 0}
+	counts := make([]int, m.units)
+	value, all := 0.0, 0.0
+	gain := func(s span) float64 {
+		if s.part {
+			return 0.5
+		}
+		return 1
+	}
+	seen := make([]float64, m.units)
+	for _, s := range spans {
+		if g := gain(s); g > seen[s.unit] {
+			all += g - seen[s.unit]
+			seen[s.unit] = g
+		}
+	}
+	best, from := 0.0, 0
+	for i, s := range spans {
+		if counts[s.unit]++; counts[s.unit] == 1 {
+			value += gain(s)
+		}
+		for spans[from].start < s.end-snippetBytes+leadingBytes && from < i {
+			if counts[spans[from].unit]--; counts[spans[from].unit] == 0 {
+				value -= gain(spans[from])
+			}
+			from++
+		}
+		if value > best+1e-9 {
+			best, p.at = value, spans[from].start
+		}
+	}
+	if literal >= 0 {
+		p.at = literal
+	}
+	p.cover, p.near = all/float64(max(m.units, 1)), best/float64(max(m.units, 1))
+	return p
+}
+
+// better reports whether p rather than o shows why a memory was found.
+func (p passage) better(o passage) bool {
+	if p.text == "" || o.text == "" {
+		return p.text != ""
+	}
+	return p.value() > o.value()
+}
+
+func (p passage) value() float64 {
+	v := weighCover*p.cover + weighNear*p.near
+	if p.phrase {
+		v += weighPhrase
+	}
+	return v
+}
+
+// finish cuts the snippet.
+func (p *passage) finish() {
+	start, end := p.window(snippetBytes)
+	p.snippet = harmless(p.text[start:end])
+	p.highlights = [][2]int{}
+	last := 0
+	for _, s := range p.spans {
+		if s.start < start || s.end > end {
+			continue
+		}
+		from, to := s.start-start, s.end-start
+		if n := len(p.highlights); n > 0 && from <= last {
+			p.highlights[n-1][1] = max(p.highlights[n-1][1], to)
+		} else {
+			p.highlights = append(p.highlights, [2]int{from, to})
+		}
+		last = p.highlights[len(p.highlights)-1][1]
+	}
+}
+
+// window returns a range of about n bytes around the densest part, on whole
+// characters and, if it can, whole lines and words.
+func (p *passage) window(n int) (start, end int) {
+	text := p.text
+	start = max(p.at-n*leadingBytes/snippetBytes, 0)
+	if len(text)-start < n {
+		start = max(len(text)-n, 0)
+	}
+	if start > 0 {
+		if i := strings.IndexByte(text[start:max(p.at, start)], '\n'); i >= 0 {
+			start += i + 1
+		} else if i := strings.IndexByte(text[start:max(p.at, start)], ' '); i >= 0 {
+			start += i + 1
+		}
+	}
+	for start > 0 && !utf8.RuneStart(text[start]) {
+		start--
+	}
+	end = min(start+n, len(text))
+	for end > start && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	for start < end && (text[start] == ' ' || text[start] == '\n') {
+		start++
+	}
+	for end > start && (text[end-1] == ' ' || text[end-1] == '\n') {
+		end--
+	}
+	return start, end
+}
+
+// harmless replaces what can disturb a terminal or a reader by as many spaces:
+// control characters, and invisible ones that reorder or hide text.
+func harmless(s string) string {
+	clean := true
+	for _, r := range s {
+		if harmful(r) {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	var out strings.Builder
+	for i, r := range s {
+		if !harmful(r) {
+			out.WriteRune(r)
+			continue
+		}
+		_, n := utf8.DecodeRuneInString(s[i:])
+		for range n {
+			out.WriteByte(' ')
+		}
+	}
+	return out.String()
+}
+
+func harmful(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r == utf8.RuneError:
+		return true
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+}

@@ -1,0 +1,267 @@
+package recall
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/memory/words"
+)
+
+// maxUnits bounds the work of a query; a pasted log is searched by its first
+// words.
+const maxUnits = 32
+
+// unit is one thing that is asked for: a word, an identifier with its parts, or
+// a pair of characters.
+type unit struct {
+	term  string
+	parts []string // of an identifier
+}
+
+// asked is a query as it was understood.
+type asked struct {
+	units   []unit
+	phrases []string // to be found literally, lower-cased
+	literal string   // all that was asked, lower-cased, for those who paste a line
+	not     []string // terms
+	prefix  []string // beginnings of hexadecimal names
+	filter  store.Filter
+}
+
+// parse understands a query. Beside words it knows "a phrase", -word,
+// project:NAME, agent:ID, session:ID, after:DATE and before:DATE. What does not
+// make sense as one of these is taken as words.
+func parse(c *words.Cutter, q ambry.Query) asked {
+	a := asked{filter: store.Filter{
+		Layers: q.Layers, Tags: q.Tags, Agents: q.Agents, Project: q.Project, Session: q.InSession,
+		After: q.After, Before: q.Before,
+	}}
+	oneLine := !strings.Contains(strings.TrimSpace(q.Query), "\n")
+	var text, not []string
+	for rest := q.Query; ; {
+		var field string
+		var quoted bool
+		field, quoted, rest = nextField(rest)
+		if field == "" && rest == "" {
+			break
+		}
+		switch {
+		case quoted:
+			if p := strings.ToLower(strings.TrimSpace(field)); p != "" {
+				a.phrases = append(a.phrases, p)
+				text = append(text, field)
+			}
+		case oneLine && a.operator(field):
+		case oneLine && negation(field):
+			not = append(not, field[1:])
+		default:
+			text = append(text, field)
+		}
+	}
+	literal := strings.Join(text, " ")
+	if len(a.phrases) == 0 {
+		a.literal = strings.ToLower(literal)
+	}
+	a.units, a.prefix = unitsOf(c, literal)
+	for _, word := range not {
+		c.Each(word, func(t words.Term) { a.not = append(a.not, string(t.Text)) })
+	}
+	return a
+}
+
+// nextField returns the next word or quoted phrase of s, and what follows it.
+func nextField(s string) (field string, quoted bool, rest string) {
+	s = strings.TrimLeftFunc(s, unicode.IsSpace)
+	if strings.HasPrefix(s, `"`) {
+		if end := strings.IndexByte(s[1:], '"'); end > 0 {
+			return s[1 : 1+end], true, s[2+end:]
+		}
+	}
+	// The value of an operator may be quoted: project:"my work".
+	inQuotes := false
+	for i, r := range s {
+		if r == '"' {
+			inQuotes = !inQuotes && i > 0 && s[i-1] == ':' && strings.Contains(s[i+1:], `"`)
+		}
+		if unicode.IsSpace(r) && !inQuotes {
+			return s[:i], false, s[i:]
+		}
+	}
+	return s, false, ""
+}
+
+// minNegated is the shortest word that a dash excludes: shorter ones are options
+// of a command line.
+const minNegated = 3
+
+func negation(field string) bool {
+	if len(field) <= minNegated || field[0] != '-' {
+		return false
+	}
+	for _, r := range field[1:] {
+		if !unicode.IsLetter(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// operator takes field as a filter, if it is one.
+func (a *asked) operator(field string) bool {
+	name, value, ok := strings.Cut(field, ":")
+	value = strings.Trim(value, `"`)
+	if !ok || value == "" {
+		return false
+	}
+	switch strings.ToLower(name) {
+	case "project":
+		a.filter.Project = value
+	case "agent":
+		a.filter.Agents = append(a.filter.Agents, strings.ToLower(value))
+	case "session":
+		a.filter.Session = value
+	case "after":
+		return date(&a.filter.After, value)
+	case "before":
+		return date(&a.filter.Before, value)
+	default:
+		return false
+	}
+	return true
+}
+
+// date sets to from a day or a time; days are UTC.
+func date(to *time.Time, value string) bool {
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01", "2006"} {
+		if t, err := time.Parse(layout, value); err == nil {
+			*to = t
+			return true
+		}
+	}
+	return false
+}
+
+// unitsOf cuts the words of a query, without those that say nothing unless there
+// are no others.
+func unitsOf(c *words.Cutter, text string) (units []unit, prefix []string) {
+	b := builder{text: text, known: map[string]bool{}, whole: -1}
+	c.Each(text, b.term)
+	b.single()
+	if len(b.content) > 0 {
+		return b.content, b.prefix
+	}
+	return b.all, b.prefix
+}
+
+// builder makes units of terms.
+type builder struct {
+	text    string
+	known   map[string]bool
+	all     []unit
+	content []unit // without stop words
+	prefix  []string
+	whole   int    // where the identifier at hand ends
+	lone    string // a character that may have no neighbour
+	paired  int    // where the last pair ended
+}
+
+func (b *builder) term(t words.Term) {
+	term := string(t.Text)
+	if t.Kind != words.Pair {
+		b.single()
+	}
+	b.lone = ""
+	switch {
+	case t.Kind == words.Single:
+		if t.End != b.paired {
+			b.lone = term
+		}
+		return
+	case t.Kind == words.Pair:
+		b.paired = t.End
+		b.add(unit{term: term}, false)
+	case t.End <= b.whole:
+		b.part(term)
+	case t.Kind == words.Whole:
+		if b.add(unit{term: term}, false) {
+			b.whole = t.End
+		}
+	default:
+		b.add(unit{term: term}, stopWords[strings.ToLower(b.text[t.Start:t.End])])
+	}
+	if abbreviatedHash(term) {
+		b.prefix = append(b.prefix, term)
+	}
+}
+
+// single adds the character that turned out to have no neighbour.
+func (b *builder) single() {
+	if b.lone != "" {
+		b.add(unit{term: b.lone}, false)
+		b.lone = ""
+	}
+}
+
+func (b *builder) add(u unit, stop bool) bool {
+	if b.known[u.term] || len(b.all) >= maxUnits {
+		return false
+	}
+	b.known[u.term] = true
+	b.all = append(b.all, u)
+	if !stop {
+		b.content = append(b.content, u)
+	}
+	return true
+}
+
+// part adds a part to the identifier that was added last.
+func (b *builder) part(term string) {
+	for _, list := range [][]unit{b.all, b.content} {
+		u := &list[len(list)-1]
+		u.parts = append(u.parts, term)
+	}
+}
+
+// abbreviatedHash reports whether a term looks like the beginning of a commit id.
+func abbreviatedHash(term string) bool {
+	if len(term) < 7 || len(term) >= 40 {
+		return false
+	}
+	digits := 0
+	for i := range len(term) {
+		switch c := term[i]; {
+		case '0' <= c && c <= '9':
+			digits++
+		case c < 'a' || c > 'f':
+			return false
+		}
+	}
+	return digits > 0
+}
+
+// unfiltered reports whether the query limits nothing.
+func (a asked) unfiltered() bool {
+	f := a.filter
+	return len(f.Layers)+len(f.Tags)+len(f.Agents) == 0 && f.Project == "" && f.Session == "" && f.After.IsZero() && f.Before.IsZero()
+}
+
+// all asks for memories that have every unit.
+func (a asked) all() store.Match {
+	m := store.Match{Not: a.not, Filter: a.filter}
+	for _, u := range a.units {
+		m.All = append(m.All, []string{u.term})
+	}
+	return m
+}
+
+// any asks for memories that have any unit, or a part of one.
+func (a asked) any() store.Match {
+	m := store.Match{Not: a.not, Prefix: a.prefix, Filter: a.filter}
+	for _, u := range a.units {
+		m.Any = append(append(m.Any, u.term), u.parts...)
+	}
+	return m
+}

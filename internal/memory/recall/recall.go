@@ -1,0 +1,130 @@
+// Package recall finds memories: it understands a query, asks the text index for
+// candidates, looks at the best of them closely, and picks the passage that
+// answers. It stores nothing and calls no model.
+package recall
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/memory/words"
+)
+
+// Numbers of a search.
+const (
+	defaultLimit   = 10
+	maxLimit       = 100
+	maxCandidates  = 100  // what the index gives
+	minClose       = 24   // of which so many, or twice the limit, are looked at closely
+	maxTotal       = 1000 // matches are counted no further
+	defaultBudget  = 2000 // tokens of the context
+	enoughForAll   = 5    // memories with all words are enough, if there are so many and as many as asked for
+	commonFrom     = 20_000
+	commonFraction = 10 // a word in more than a tenth of so many memories is common
+)
+
+// Recall searches a store. All methods may be called at the same time.
+type Recall struct {
+	store   *store.Store
+	now     func() time.Time
+	cutters sync.Pool
+	common  frequencies
+}
+
+// New returns a Recall over s. A nil now is time.Now.
+func New(s *store.Store, now func() time.Time) *Recall {
+	if now == nil {
+		now = time.Now
+	}
+	return &Recall{store: s, now: now}
+}
+
+// Search answers a query, best hit first. Nothing in the query is an error but
+// its being empty.
+func (r *Recall) Search(ctx context.Context, q ambry.Query) (ambry.Answer, error) {
+	if err := q.Validate(); err != nil {
+		return ambry.Answer{}, err
+	}
+	began := time.Now()
+	limit := defaultLimit
+	if q.Limit > 0 {
+		limit = min(q.Limit, maxLimit)
+	}
+	cutter := r.borrow()
+	defer r.cutters.Put(cutter)
+	asked := parse(cutter, q)
+	found, total, err := r.candidates(ctx, asked, limit)
+	if err != nil {
+		return ambry.Answer{}, err
+	}
+	ranked, err := r.rank(ctx, cutter, asked, found, max(minClose, 2*limit))
+	if err != nil {
+		return ambry.Answer{}, err
+	}
+	ranked = ranked[:min(limit, len(ranked))]
+	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(ranked)), Total: max(total, len(ranked)), ServerTime: r.now().UTC()}
+	for i := range ranked {
+		a.Hits = append(a.Hits, ranked[i].hit())
+	}
+	budget := defaultBudget
+	if q.ContextBudget > 0 {
+		budget = q.ContextBudget
+	}
+	a.InjectedContext, a.TokenEstimate = pack(ranked, budget)
+	if q.Verbose {
+		a.Debug = debug(a)
+	}
+	a.TookMs = float64(time.Since(began).Microseconds()) / 1000
+	return a, nil
+}
+
+// Find returns the rows of the memories that have all words of a text, the best
+// thousand of them at most. Archived ones are among them.
+func (r *Recall) Find(ctx context.Context, text string) ([]int64, error) {
+	cutter := r.borrow()
+	defer r.cutters.Put(cutter)
+	asked := parse(cutter, ambry.Query{Query: text})
+	asked.filter.Archived = true
+	if len(asked.units) == 0 && asked.unfiltered() {
+		return nil, nil
+	}
+	found, err := r.store.Candidates(ctx, asked.all(), maxTotal)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int64, len(found))
+	for i, c := range found {
+		rows[i] = c.Row
+	}
+	return rows, nil
+}
+
+func (r *Recall) borrow() *words.Cutter {
+	if c, ok := r.cutters.Get().(*words.Cutter); ok {
+		return c
+	}
+	return words.NewCutter()
+}
+
+func newID() string {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "recall_" + hex.EncodeToString(b[:])
+}
+
+// debug repeats an answer for older clients.
+func debug(a ambry.Answer) *ambry.AnswerDebug {
+	d := &ambry.AnswerDebug{
+		SearchID: a.SearchID, Hits: a.Hits, SourceMemoryIDs: []string{}, Status: []string{"words"},
+		TokenEstimate: a.TokenEstimate, ServerTime: a.ServerTime,
+	}
+	for _, h := range a.Hits {
+		d.SourceMemoryIDs = append(d.SourceMemoryIDs, h.ID)
+	}
+	return d
+}

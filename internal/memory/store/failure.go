@@ -1,0 +1,67 @@
+package store
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"ambry.dev/ambry"
+)
+
+// failure gives an error of SQLite the kind that a caller can act on.
+func failure(err error) error {
+	switch code(err) {
+	case sqlite3.SQLITE_FULL:
+		return ambry.StorageFull.Wrap(err, "the disk is full; free some space and try again")
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		return ambry.MemoryUnavailable.Wrap(err, "the memory file cannot be written; check the permissions of its directory")
+	case sqlite3.SQLITE_IOERR:
+		return ambry.MemoryUnavailable.Wrap(err, "the disk does not take or give data; check it, then try again")
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return ambry.MemoryUnavailable.Wrap(err, "another program holds the memory file")
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return ambry.MemoryUnavailable.Wrap(err, `the memory file is damaged; see "ambry doctor"`)
+	}
+	return err
+}
+
+// code returns the primary result code of SQLite, 0 for other errors.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// ofStorage reports whether err is about the disk rather than the request, so
+// that SQLite may have given up the whole transaction.
+func ofStorage(err error) bool {
+	switch code(err) {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_BUSY:
+		return true
+	}
+	return false
+}
+
+// trouble remembers why the last write did not reach the disk.
+type trouble struct{ what atomic.Pointer[string] }
+
+func (t *trouble) reason() string {
+	if p := t.what.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// set reports whether that is news.
+func (t *trouble) set(err error) bool {
+	reason := failure(err).Error()
+	old := t.what.Swap(&reason)
+	return old == nil
+}
+
+// clear reports whether that is news.
+func (t *trouble) clear() bool { return t.what.Swap(nil) != nil }

@@ -1,0 +1,315 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"ambry.dev/ambry"
+)
+
+// piece is a conversation ready for the disk.
+type piece struct {
+	session ambry.Session
+	stamp   int64 // latest time in it
+	drafts  []draft
+}
+
+// draft is a turn ready for the disk.
+type draft struct {
+	turn ambry.Turn
+	key  digest
+	hash digest
+	body body
+	content
+}
+
+// Import adds conversations, all or none. See memory.Runtime for what it
+// promises; Redactions is left to the caller.
+func (s *Store) Import(ctx context.Context, cs []ambry.Conversation) (ambry.Imported, error) {
+	var received ambry.Imported
+	for _, c := range cs {
+		if err := c.Validate(); err != nil {
+			return ambry.Imported{}, err
+		}
+		received = received.Add(measure(c))
+	}
+	pieces, cost, err := s.prepare(ctx, cs)
+	if err != nil {
+		return ambry.Imported{}, err
+	}
+	var done ambry.Imported
+	if len(pieces) > 0 {
+		err = s.write(ctx, cost, func(t *tx) error {
+			done = ambry.Imported{}
+			for i := range pieces {
+				if err := t.importPiece(&pieces[i], &done); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return ambry.Imported{}, err
+		}
+	}
+	received.Added, received.Updated = done.Added, done.Updated
+	received.Unchanged = received.Turns - done.Added - done.Updated
+	return received, nil
+}
+
+// measure counts what a conversation holds.
+func measure(c ambry.Conversation) ambry.Imported {
+	n := ambry.Imported{Conversations: 1, Turns: len(c.Turns)}
+	for _, t := range c.Turns {
+		n.Messages += len(t.Messages)
+		for _, m := range t.Messages {
+			n.Bytes += int64(len(m.Text))
+			for _, call := range m.Calls {
+				n.Bytes += int64(len(call.Input) + len(call.Output))
+			}
+		}
+	}
+	return n
+}
+
+// prepare gets ready what is not in the memory yet, without holding the writer.
+// It returns about how many bytes it is.
+func (s *Store) prepare(ctx context.Context, cs []ambry.Conversation) ([]piece, int, error) {
+	w, done, err := s.borrow(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
+	var pieces []piece
+	cost := 0
+	for _, c := range cs {
+		p, changed, err := s.preparePiece(ctx, w, c)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !changed {
+			continue
+		}
+		for _, d := range p.drafts {
+			cost += len(d.packed) + len(d.terms.lead) + len(d.terms.rest)
+		}
+		pieces = append(pieces, p)
+	}
+	return pieces, cost, nil
+}
+
+func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversation) (piece, bool, error) {
+	r := reader{ctx: ctx, db: s.readers}
+	p := piece{session: c.Session, stamp: stampOf(c)}
+	old, err := sessionOf(r, c.Session.Agent, c.Session.ID)
+	if err != nil {
+		return piece{}, false, failure(err)
+	}
+	for _, t := range c.Turns {
+		if err := ctx.Err(); err != nil {
+			return piece{}, false, err
+		}
+		d := draft{turn: t, key: turnKey(c.Session.Agent, t.ID, t.Part), body: bodyOf(t)}
+		encoded, hash, err := w.encode(d.body)
+		if err != nil {
+			return piece{}, false, err
+		}
+		d.hash = hash
+		if same, err := unchanged(r, old.id, d); err != nil {
+			return piece{}, false, failure(err)
+		} else if same {
+			continue
+		}
+		d.content = w.content(d.body, encoded)
+		p.drafts = append(p.drafts, d)
+	}
+	changed := len(p.drafts) > 0 || old.id == 0 || old.with(c.Session, p.stamp) != old
+	return p, changed, nil
+}
+
+// stampOf returns the latest time that a conversation tells of.
+func stampOf(c ambry.Conversation) int64 {
+	latest := max(millis(c.Session.StartedAt), millis(c.Session.EndedAt))
+	for _, t := range c.Turns {
+		latest = max(latest, millis(t.At))
+		for _, m := range t.Messages {
+			latest = max(latest, millis(m.At))
+		}
+	}
+	return latest
+}
+
+// unchanged reports whether the memory holds a turn just as this session sends
+// it, and from the same place.
+func unchanged(r rower, session int64, d draft) (bool, error) {
+	if session == 0 {
+		return false, nil
+	}
+	var hash []byte
+	var at ambry.Source
+	err := r.row(`SELECT coalesce(c.hash, t.hash), coalesce(f.path, ''), coalesce(c.line, t.line),
+			coalesce(c.start, t.start), coalesce(c.stop, t.stop), coalesce(c.row, t.row)
+		FROM turn AS t LEFT JOIN copy AS c ON c.turn = t.id AND c.session = ?2
+			LEFT JOIN source AS f ON f.id = iif(c.turn IS NULL, t.source, c.source)
+		WHERE t.key = ?1 AND (c.turn IS NOT NULL OR t.session = ?2)`, d.key[:], session).Scan(
+		&hash, &at.Path, &at.Line, &at.Offset, &at.End, &at.Row)
+	ok, err := found(err)
+	if err != nil {
+		return false, fmt.Errorf("look for a turn: %w", err)
+	}
+	return ok && string(hash) == string(d.hash[:]) && at == d.turn.Source, nil
+}
+
+// importPiece writes what is new in one conversation.
+func (t *tx) importPiece(p *piece, n *ambry.Imported) error {
+	old, err := sessionOf(t, p.session.Agent, p.session.ID)
+	if err != nil {
+		return err
+	}
+	s := old.with(p.session, p.stamp)
+	if s != old || s.id == 0 {
+		if s, err = t.save(s); err != nil {
+			return err
+		}
+	}
+	for i := range p.drafts {
+		outcome, err := t.importTurn(&s, &p.drafts[i])
+		if err != nil {
+			return err
+		}
+		switch outcome {
+		case added:
+			n.Added++
+		case updated:
+			n.Updated++
+		}
+	}
+	return nil
+}
+
+// outcome is what an import did with a turn.
+type outcome int
+
+const (
+	left outcome = iota
+	added
+	updated
+)
+
+func (t *tx) importTurn(s *session, d *draft) (outcome, error) {
+	held, ok, err := t.held(d.key)
+	if err != nil {
+		return left, err
+	}
+	if !ok {
+		if gone, err := t.forgotten(s.agent, d); err != nil || gone {
+			return left, err
+		}
+		return added, t.addTurn(*s, d)
+	}
+	// Another import may have brought it since it was prepared.
+	if same, err := unchanged(t, s.id, *d); err != nil || same {
+		return left, err
+	}
+	if held.session == s.id && held.copies == 0 {
+		return updated, t.replace(*s, held, d)
+	}
+	return updated, t.share(s, held, d)
+}
+
+// place is where a session's copy of a turn stands.
+type place struct {
+	source      sql.NullInt64
+	line        int
+	start, stop int64
+	row         string
+}
+
+func (t *tx) place(s ambry.Source) (place, error) {
+	source, err := t.source(s.Path)
+	return place{source: source, line: s.Line, start: s.Offset, stop: s.End, row: s.Row}, err
+}
+
+// heldTurn is what the tables hold of a turn, without its text.
+type heldTurn struct {
+	id       int64
+	external string
+	part     int
+	session  int64
+	copies   int
+	hash     []byte
+	counts   counts
+	place    place
+}
+
+// held looks a turn up by its key.
+func (t *tx) held(key digest) (heldTurn, bool, error) {
+	h := heldTurn{counts: counts{turns: 1}}
+	err := t.row(`SELECT id, external, part, session, copies, hash, messages, calls, input, cached, output,
+			source, line, start, stop, row FROM turn WHERE key = ?`, key[:]).Scan(
+		&h.id, &h.external, &h.part, &h.session, &h.copies, &h.hash, &h.counts.messages, &h.counts.calls,
+		&h.counts.input, &h.counts.cached, &h.counts.output,
+		&h.place.source, &h.place.line, &h.place.start, &h.place.stop, &h.place.row)
+	ok, err := found(err)
+	if err != nil {
+		return heldTurn{}, false, fmt.Errorf("look for a turn: %w", err)
+	}
+	return h, ok, nil
+}
+
+// turnKey is what makes a turn one: its agent, its id and its part.
+func turnKey(agent, id string, part int) digest {
+	return digestOf("turn", agent, id, fmt.Sprint(part))
+}
+
+func (t *tx) addTurn(s session, d *draft) error {
+	p, err := t.place(d.turn.Source)
+	if err != nil {
+		return err
+	}
+	id, err := t.insert(`INSERT INTO turn (key, external, part, session, at, source, line, start, stop, row, hash,
+			messages, calls, input, cached, output, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		d.key[:], d.turn.ID, d.turn.Part, s.id, t.when(s, d.content), p.source, p.line, p.start, p.stop, p.row, d.hash[:],
+		d.counts.messages, d.counts.calls, d.counts.input, d.counts.cached, d.counts.output, d.packed)
+	if err != nil {
+		return fmt.Errorf("add a turn: %w", err)
+	}
+	t.countTurns(s.id, d.counts)
+	return t.trace(id, d.key, s, d.content)
+}
+
+// when is the time that a turn is listed by: its own, or else its session's.
+func (t *tx) when(s session, c content) int64 {
+	switch {
+	case c.at != 0:
+		return c.at
+	case s.started != 0:
+		return s.started
+	}
+	return t.now
+}
+
+// replace brings a turn that one session holds up to date.
+func (t *tx) replace(s session, held heldTurn, d *draft) error {
+	p, err := t.place(d.turn.Source)
+	if err != nil {
+		return err
+	}
+	return t.update(held, s, p, d.key, d.hash[:], held.copies, d.content)
+}
+
+// update writes a turn anew, with the session that owns it now.
+func (t *tx) update(held heldTurn, owner session, p place, key digest, hash []byte, copies int, c content) error {
+	err := t.exec(`UPDATE turn SET session = ?, at = ?, source = ?, line = ?, start = ?, stop = ?, row = ?, hash = ?, copies = ?,
+			messages = ?, calls = ?, input = ?, cached = ?, output = ?, body = ? WHERE id = ?`,
+		owner.id, t.when(owner, c), p.source, p.line, p.start, p.stop, p.row, hash, copies,
+		c.counts.messages, c.counts.calls, c.counts.input, c.counts.cached, c.counts.output, c.packed, held.id)
+	if err != nil {
+		return fmt.Errorf("update a turn: %w", err)
+	}
+	t.countTurns(held.session, held.counts.negated())
+	t.countTurns(owner.id, c.counts)
+	return t.trace(held.id, key, owner, c)
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"ambry.dev/ambry"
+)
+
+// applicationID marks our files, "Ambr" (https://sqlite.org/fileformat2.html#application_id).
+const applicationID = 0x416d6272
+
+// What the connections may hold. The writer reads through its cache; the readers
+// see the file as memory, which halves the time of a search.
+const (
+	writerCacheKiB  = 8 << 10
+	readerCacheKiB  = 1 << 10
+	mappedBytes     = 256 << 20
+	maxReaders      = 4
+	checkpointPages = 4 << 10  // of 4 KiB: the log is moved into the file at 16 MB
+	logLimitBytes   = 32 << 20 // and cut to this once it is empty
+)
+
+// open opens the file, brings it to the newest schema and returns its writer.
+func (s *Store) open(ctx context.Context, c Config) (*writer, error) {
+	if err := checkFile(c.Path); err != nil {
+		return nil, err
+	}
+	var err error
+	s.writers, err = connect(c.Path, 1, map[string]string{
+		"journal_mode":       "WAL",
+		"synchronous":        "FULL",
+		"foreign_keys":       "ON",
+		"secure_delete":      "FAST",
+		"temp_store":         "MEMORY",
+		"cache_size":         strconv.Itoa(-writerCacheKiB),
+		"wal_autocheckpoint": strconv.Itoa(checkpointPages),
+		"journal_size_limit": strconv.Itoa(logLimitBytes),
+	})
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.writers.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the memory: %w", err)
+	}
+	backups := c.BackupDir
+	if backups == "" {
+		backups = filepath.Join(filepath.Dir(c.Path), "backups")
+	}
+	if err := checkContent(ctx, conn, c.Path); err != nil {
+		return nil, err
+	}
+	m := migrator{conn: conn, path: c.Path, backups: backups, now: s.now, log: s.log}
+	if err := m.run(ctx, migrations); err != nil {
+		return nil, err
+	}
+	s.readers, err = connect(c.Path, maxReaders, map[string]string{
+		"query_only": "ON",
+		"temp_store": "MEMORY",
+		"cache_size": strconv.Itoa(-readerCacheKiB),
+		"mmap_size":  strconv.Itoa(mappedBytes),
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := newWriter(s, conn)
+	return w, w.ensureIndex()
+}
+
+// connect returns a pool of at most n connections with the given pragmas.
+func connect(path string, n int, pragmas map[string]string) (*sql.DB, error) {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)"}}
+	for name, value := range pragmas {
+		q.Add("_pragma", name+"("+value+")")
+	}
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive letter
+	}
+	dsn := url.URL{Scheme: "file", Path: slashed, RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("open the memory: %w", err)
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// checkFile looks at the first bytes without SQLite, which would touch the file.
+// It makes an empty one that only its owner can read if there is none.
+func checkFile(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	if err != nil {
+		return ambry.MemoryUnavailable.Wrap(err, "the memory file cannot be opened; check the permissions of its directory")
+	}
+	defer func() { _ = f.Close() }()
+	var header [100]byte // https://sqlite.org/fileformat2.html#the_database_header
+	n, err := io.ReadFull(f, header[:])
+	switch {
+	case n == 0 && errors.Is(err, io.EOF):
+		return nil
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("read the header of the memory: %w", err)
+	case n < len(header) || string(header[:16]) != "SQLite format 3\x00":
+		return ambry.MemoryUnavailable.Errorf(`the memory file is damaged: it does not begin as a database does; see "ambry doctor"`)
+	}
+	version := binary.BigEndian.Uint32(header[60:])
+	id := binary.BigEndian.Uint32(header[68:])
+	return checkVersion(int(version), int(id))
+}
+
+// checkVersion refuses what another program, or a newer version of this one, has
+// written.
+func checkVersion(version, id int) error {
+	if version > len(migrations) {
+		return ambry.MemoryUnavailable.Errorf("the memory was written by a newer version of Ambry (schema %d, this one knows %d); install the newer version",
+			version, len(migrations))
+	}
+	if id != applicationID && version > 0 {
+		return ambry.MemoryUnavailable.Errorf("the memory file belongs to another program; move it away")
+	}
+	return nil
+}
+
+// checkContent looks for damage. After a clean stop it looks at the small tables
+// only; when a log was left behind, at everything that can be read quickly.
+func checkContent(ctx context.Context, conn *sql.Conn, path string) error {
+	var version, id int
+	err := conn.QueryRowContext(ctx, `SELECT user_version, application_id
+		FROM pragma_user_version, pragma_application_id`).Scan(&version, &id)
+	if err != nil {
+		return fmt.Errorf("read the version of the memory: %w", err)
+	}
+	if err := checkVersion(version, id); err != nil || version == 0 {
+		return err
+	}
+	check := `SELECT q.quick_check FROM (VALUES ('session'), ('project'), ('tally'), ('total'), ('meta')) AS t
+		JOIN pragma_quick_check(t.column1) AS q WHERE q.quick_check <> 'ok' LIMIT 1`
+	if dirty(path) {
+		check = `SELECT quick_check FROM pragma_quick_check(1) WHERE quick_check <> 'ok' LIMIT 1`
+	}
+	var found string
+	err = conn.QueryRowContext(ctx, check).Scan(&found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("check the memory: %w", err)
+	}
+	return ambry.MemoryUnavailable.Wrap(errors.New(found), `the memory file is damaged; see "ambry doctor"`)
+}
+
+// quickBytes is a size that quick_check reads in well under 100 ms.
+const quickBytes = 32 << 20
+
+// dirty reports whether a log was left behind by a process that did not stop
+// cleanly, and the file is small enough to look at all of it.
+func dirty(path string) bool {
+	wal, err := os.Stat(path + "-wal")
+	if err != nil || wal.Size() == 0 {
+		return false
+	}
+	main, err := os.Stat(path)
+	return err == nil && main.Size() <= quickBytes
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"ambry.dev/ambry"
+)
+
+const summaryColumns = sessionColumns + `, s.turns, s.messages, s.calls, s.input, s.cached, s.output,
+	coalesce((SELECT m.title FROM turn AS t JOIN memory AS m ON m.turn = t.id WHERE t.session = s.id
+		ORDER BY t.at, t.start, t.id LIMIT 1), '')`
+
+// scanSummary reads summaryColumns. A session that its agent gave no title has
+// that of its first turn.
+func scanSummary(row scanner) (ambry.SessionSummary, error) {
+	var s session
+	var out ambry.SessionSummary
+	var title string
+	err := row.Scan(append(s.fields(), &out.Turns, &out.Messages, &out.Calls,
+		&out.Tokens.Input, &out.Tokens.Cached, &out.Tokens.Output, &title)...)
+	if err != nil {
+		return ambry.SessionSummary{}, err
+	}
+	out.Session = s.public()
+	if out.Title == "" {
+		out.Title = title
+	}
+	return out, nil
+}
+
+// Sessions returns a page of the sessions that have turns of their own, newest
+// first.
+func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error) {
+	out := ambry.Sessions{Sessions: []ambry.SessionSummary{}}
+	err := s.snapshot(ctx, func(r reader) error {
+		var c conditions
+		c.add("s.turns > 0")
+		if q.Agent != "" {
+			c.add("s.agent = (SELECT id FROM agent WHERE name = ?)", q.Agent)
+		}
+		if q.Project != "" {
+			c.add("s.project = (SELECT id FROM project WHERE path = ?)", q.Project)
+		}
+		count := `SELECT count(*) FROM session AS s` + c.where()
+		if len(c.args) == 0 {
+			count = `SELECT sessions FROM total`
+		}
+		var total int64
+		if err := r.row(count, c.args...).Scan(&total); err != nil {
+			return fmt.Errorf("count sessions: %w", err)
+		}
+		var offset int64
+		out.Page, offset = s.page(q.Page, total)
+		if offset >= total {
+			return nil
+		}
+		rows, err := r.db.QueryContext(r.ctx, `SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id IN (
+				SELECT s.id FROM session AS s`+c.where()+` ORDER BY s.ended_at DESC, s.id DESC LIMIT ? OFFSET ?)
+			ORDER BY s.ended_at DESC, s.id DESC`, append(c.args, PageSize, offset)...)
+		out.Sessions, err = collectRows(rows, err, func(rows *sql.Rows) (ambry.SessionSummary, error) { return scanSummary(rows) })
+		if err != nil {
+			return fmt.Errorf("list sessions: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return ambry.Sessions{}, err
+	}
+	return out, nil
+}
+
+// Transcript returns a session with a page of the turns that it owns, in order,
+// or [ambry.NotFound]. When two agents have a session of that id it is the one
+// with the newer turns.
+func (s *Store) Transcript(ctx context.Context, external string, page int) (ambry.Transcript, error) {
+	out := ambry.Transcript{Turns: []ambry.Turn{}}
+	err := s.snapshot(ctx, func(r reader) error {
+		var id int64
+		err := r.row(`SELECT id FROM session WHERE external = ? ORDER BY turns > 0 DESC, ended_at DESC, id DESC LIMIT 1`, external).Scan(&id)
+		ok, err := found(err)
+		if err != nil {
+			return fmt.Errorf("look for a session: %w", err)
+		}
+		if !ok {
+			return ambry.NotFound.Errorf("there is no session %q", head(external, 64))
+		}
+		out.Session, err = scanSummary(r.row(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id = ?`, id))
+		if err != nil {
+			return fmt.Errorf("read a session: %w", err)
+		}
+		var offset int64
+		out.Page, offset = s.page(page, out.Session.Turns)
+		rows, err := r.db.QueryContext(r.ctx, `SELECT t.external, t.part, coalesce(f.path, ''), t.line, t.start, t.stop, t.row, t.body
+			FROM turn AS t LEFT JOIN source AS f ON f.id = t.source WHERE t.session = ?
+			ORDER BY t.at, t.start, t.id LIMIT ? OFFSET ?`, id, PageSize, offset)
+		out.Turns, err = collectRows(rows, err, s.scanTurn)
+		if err != nil {
+			return fmt.Errorf("read turns: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return ambry.Transcript{}, err
+	}
+	return out, nil
+}
+
+func (s *Store) scanTurn(rows *sql.Rows) (ambry.Turn, error) {
+	var id string
+	var part int
+	var at ambry.Source
+	var packed []byte
+	if err := rows.Scan(&id, &part, &at.Path, &at.Line, &at.Offset, &at.End, &at.Row, &packed); err != nil {
+		return ambry.Turn{}, err
+	}
+	b, err := s.unpack(packed)
+	if err != nil {
+		return ambry.Turn{}, err
+	}
+	return b.turn(id, part, at), nil
+}
+
+// Source says where a memory came from, or fails with [ambry.NotFound].
+func (s *Store) Source(ctx context.Context, id string) (ambry.Provenance, error) {
+	d, err := s.Get(ctx, id)
+	if err != nil {
+		return ambry.Provenance{}, err
+	}
+	p := ambry.Provenance{MemoryID: d.ID, Source: d.Source, Turn: d.Turn}
+	if d.Session != nil {
+		p.Session = *d.Session
+	}
+	return p, nil
+}

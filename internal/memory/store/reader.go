@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"ambry.dev/ambry"
+)
+
+// reader runs queries on one of the connections that read.
+type reader struct {
+	ctx context.Context
+	db  querier
+}
+
+// querier is a pool of connections, or a transaction on one of them.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (s *Store) reader(ctx context.Context) reader { return reader{ctx: ctx, db: s.readers} }
+
+func (r reader) row(query string, args ...any) scanner {
+	return r.db.QueryRowContext(r.ctx, query, args...)
+}
+
+// snapshot runs f on one state of the memory, however many queries it makes.
+func (s *Store) snapshot(ctx context.Context, f func(reader) error) error {
+	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return s.unread(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := f(reader{ctx: ctx, db: tx}); err != nil {
+		return s.unread(ctx, err)
+	}
+	return nil
+}
+
+// unread gives an error of reading its kind.
+func (s *Store) unread(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, sql.ErrConnDone), s.isClosed():
+		return errClosed
+	}
+	return failure(err)
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// column collects the only column of a query.
+func column[T any](rows *sql.Rows, err error) ([]T, error) {
+	return collectRows(rows, err, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) })
+}
+
+// collectRows collects what scan makes of each row.
+func collectRows[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	out := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// memoryColumns are what scanMemory reads, from memoryTables.
+const (
+	memoryColumns = `m.public, m.layer, m.status, m.title, m.summary, m.tags, a.name, coalesce(p.path, ''),
+	coalesce(s.external, ''), coalesce(t.external, m.turn_ref), coalesce(f.path, ''), coalesce(t.line, 0),
+	coalesce(t.start, 0), coalesce(t.stop, 0), coalesce(t.row, ''), m.created_at, m.updated_at, m.version`
+
+	memoryTables = `memory AS m JOIN agent AS a ON a.id = m.agent
+	LEFT JOIN project AS p ON p.id = m.project LEFT JOIN session AS s ON s.id = m.session
+	LEFT JOIN turn AS t ON t.id = m.turn LEFT JOIN source AS f ON f.id = t.source`
+)
+
+// scanMemory reads memoryColumns, and whatever columns stand after them.
+func scanMemory(row scanner, more ...any) (ambry.Memory, error) {
+	var m ambry.Memory
+	var tags string
+	var created, updated int64
+	fields := []any{
+		&m.ID, &m.Layer, &m.Status, &m.Title, &m.Summary, &tags, &m.Agent, &m.Project,
+		&m.SessionID, &m.TurnID, &m.Source.Path, &m.Source.Line, &m.Source.Offset, &m.Source.End, &m.Source.Row,
+		&created, &updated, &m.Version,
+	}
+	if err := row.Scan(append(fields, more...)...); err != nil {
+		return ambry.Memory{}, err
+	}
+	var err error
+	m.Kind, m.CreatedAt, m.UpdatedAt = m.Layer.MemoryKind(), timeOf(created), timeOf(updated)
+	m.Tags, err = parseTags(tags)
+	return m, err
+}
+
+// memoryBy reads one memory, or fails with [ambry.NotFound].
+func memoryBy(r rower, where string, args ...any) (ambry.Memory, error) {
+	m, err := scanMemory(r.row(`SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE `+where, args...))
+	ok, err := found(err)
+	if err != nil {
+		return ambry.Memory{}, fmt.Errorf("read a memory: %w", err)
+	}
+	if !ok {
+		return ambry.Memory{}, errNoMemory
+	}
+	return m, nil
+}
+
+var errNoMemory = ambry.NotFound.Errorf("there is no such memory")
+
+// Get returns a memory with its whole text, or [ambry.NotFound].
+func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
+	var d ambry.Detail
+	err := s.snapshot(ctx, func(r reader) error {
+		var note sql.NullString
+		var packed []byte
+		var part int
+		var sessionID sql.NullInt64
+		m, err := scanMemory(r.row(`SELECT `+memoryColumns+`, m.body, t.body, coalesce(t.part, 0), m.session
+			FROM `+memoryTables+` WHERE m.public = ?`, id), &note, &packed, &part, &sessionID)
+		ok, err := found(err)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read a memory: %w", err)
+		case !ok:
+			return notFound(id)
+		}
+		d = ambry.Detail{Memory: m, Body: note.String}
+		if sessionID.Valid {
+			row, err := sessionByID(r, sessionID.Int64)
+			if err != nil {
+				return err
+			}
+			public := row.public()
+			d.Session = &public
+		}
+		if packed == nil {
+			return nil
+		}
+		b, err := s.unpack(packed)
+		if err != nil {
+			return err
+		}
+		turn := b.turn(m.TurnID, part, m.Source)
+		d.Turn, d.Body = &turn, transcript(turn)
+		return nil
+	})
+	if err != nil {
+		return ambry.Detail{}, err
+	}
+	return d, nil
+}
+
+// turn returns the turn as it came.
+func (b body) turn(id string, part int, at ambry.Source) ambry.Turn {
+	t := ambry.Turn{
+		ID: id, Part: part, At: b.At, Cwd: b.Cwd, Branch: b.Branch, Model: b.Model, Tokens: b.Tokens, Source: at,
+		Messages: make([]ambry.Message, len(b.Messages)),
+	}
+	for i, m := range b.Messages {
+		t.Messages[i] = m.Message
+		if m.From != 0 { // it stands in another file than the turn
+			t.Messages[i].Line, t.Messages[i].Offset = 0, 0
+		}
+	}
+	return t
+}
+
+// scanTwo reads rows of two columns.
+func scanTwo[A, B, T any](with func(A, B) T) func(*sql.Rows) (T, error) {
+	return func(rows *sql.Rows) (T, error) {
+		var a A
+		var b B
+		err := rows.Scan(&a, &b)
+		return with(a, b), err
+	}
+}

@@ -1,0 +1,8 @@
+-- The text index is derived: store.Rebuild makes it from the rows. Its text is
+-- terms that package words has cut, so its own tokenizer has only to find the
+-- spaces. Filters are terms of the column scope, so that they run inside it.
+CREATE VIRTUAL TABLE words USING fts5 (
+  lead, rest, scope,
+  content = '', contentless_delete = 1,
+  tokenize = "ascii tokenchars '_.-'"
+);

@@ -1,0 +1,131 @@
+// Package store keeps the memory in one SQLite file. It is the only package
+// that knows memory.db: its tables, its text index and its counters. It does not
+// rank (that is recall) and does not clean (whoever calls it has).
+//
+// One goroutine writes; many may read. Writes that wait at the same time are
+// committed together, and each is answered after the disk has it.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// Config says where the memory is. Path is needed, the rest has defaults.
+type Config struct {
+	Path      string           // of memory.db; its directory must exist
+	BackupDir string           // for a copy before each migration; "backups" beside Path if empty
+	Logger    *slog.Logger     // nil logs nothing
+	Now       func() time.Time // nil is time.Now
+}
+
+// Store is an open memory. All methods may be called at the same time.
+type Store struct {
+	path    string
+	now     func() time.Time
+	log     *slog.Logger
+	readers *sql.DB
+	writers *sql.DB
+	slots   chan struct{} // one for each scribe that is lent
+	scribes sync.Pool
+	unpacker
+
+	mu     sync.RWMutex // guards closed, and sending to jobs
+	closed bool
+	jobs   chan *job
+	done   chan struct{} // closed when the writer has ended
+
+	trouble trouble
+}
+
+// Open opens the memory, and makes or migrates it first if need be. An error is
+// of kind [ambry.MemoryUnavailable] when the file is damaged, of another program
+// or of a newer version; then nothing was changed.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	s := &Store{
+		path: c.Path,
+		now:  c.Now,
+		log:  c.Logger,
+		jobs: make(chan *job, maxGroup),
+		done: make(chan struct{}),
+
+		slots:    make(chan struct{}, maxScribes),
+		unpacker: newUnpacker(),
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	w, err := s.open(ctx, c)
+	if err != nil {
+		return nil, errors.Join(failure(err), s.closeFiles())
+	}
+	go func() {
+		defer close(s.done)
+		w.run(s.jobs)
+	}()
+	return s, nil
+}
+
+// Close waits for the writes that were accepted, moves everything into the main
+// file and closes it. Later calls of any method fail.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		<-s.done
+		return nil
+	}
+	s.closed = true
+	close(s.jobs)
+	s.mu.Unlock()
+	<-s.done
+	return s.closeFiles()
+}
+
+func (s *Store) closeFiles() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.readers, s.writers} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close the memory: %w", err)
+	}
+	return nil
+}
+
+// Health is what the store knows of itself.
+type Health struct {
+	SchemaVersion int
+	Memories      int64
+	Sessions      int64
+	Writable      bool
+	Reason        string // why it is not writable
+}
+
+// Health reports the state and the first counts. It fails only if the memory
+// cannot be read.
+func (s *Store) Health(ctx context.Context) (Health, error) {
+	h := Health{SchemaVersion: len(migrations)}
+	h.Reason = s.trouble.reason()
+	h.Writable = h.Reason == ""
+	err := s.readers.QueryRowContext(ctx, `
+		SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions FROM total`).Scan(&h.Memories, &h.Sessions)
+	if err != nil {
+		return Health{}, fmt.Errorf("read counters: %w", failure(err))
+	}
+	return h, nil
+}
+
+var errClosed = ambry.MemoryUnavailable.Errorf("the memory is shutting down")

@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// tx is what a job writes with. Its counts are added up and written at the end.
+type tx struct {
+	w   *writer
+	ctx context.Context
+	now int64 // Unix milliseconds
+
+	tallies  map[cell]int64
+	days     map[int64]int64
+	sessions map[int64]counts
+}
+
+// counts is what turns add to a session and to the totals.
+type counts struct {
+	turns, messages, calls, input, cached, output int64
+}
+
+func (c counts) add(o counts) counts {
+	return counts{
+		c.turns + o.turns, c.messages + o.messages, c.calls + o.calls,
+		c.input + o.input, c.cached + o.cached, c.output + o.output,
+	}
+}
+
+func (c counts) negated() counts {
+	return counts{-c.turns, -c.messages, -c.calls, -c.input, -c.cached, -c.output}
+}
+
+// cell is one combination that memories are counted by.
+type cell struct {
+	layer, status string
+	agent         int64
+	project       int64 // 0 for none
+}
+
+// countMemory adds n memories that happened at a time.
+func (t *tx) countMemory(c cell, at, n int64) {
+	if t.tallies == nil {
+		t.tallies, t.days = map[cell]int64{}, map[int64]int64{}
+	}
+	t.tallies[c] += n
+	t.days[dayOf(at)] += n
+}
+
+// countTurns adds to the counts of a session.
+func (t *tx) countTurns(session int64, c counts) {
+	if t.sessions == nil {
+		t.sessions = map[int64]counts{}
+	}
+	t.sessions[session] = t.sessions[session].add(c)
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+// dayOf returns the day of a time in milliseconds, also before 1970.
+func dayOf(at int64) int64 {
+	day := at / dayMs
+	if at%dayMs < 0 {
+		day--
+	}
+	return day
+}
+
+// flush writes the counts.
+func (t *tx) flush() error {
+	for c, n := range t.tallies {
+		if n == 0 {
+			continue
+		}
+		err := t.exec(`INSERT INTO tally (layer, status, agent, project, n) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET n = n + excluded.n`, c.layer, c.status, c.agent, c.project, n)
+		if err != nil {
+			return fmt.Errorf("count memories: %w", err)
+		}
+	}
+	for day, n := range t.days {
+		if n == 0 {
+			continue
+		}
+		err := t.exec(`INSERT INTO day (day, n) VALUES (?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n`, day, n)
+		if err != nil {
+			return fmt.Errorf("count days: %w", err)
+		}
+	}
+	return t.flushSessions()
+}
+
+func (t *tx) flushSessions() error {
+	var all counts
+	var listed int64
+	for id, c := range t.sessions {
+		if c == (counts{}) {
+			continue
+		}
+		var turns int64
+		err := t.row(`UPDATE session SET turns = turns + ?, messages = messages + ?, calls = calls + ?,
+				input = input + ?, cached = cached + ?, output = output + ?
+			WHERE id = ? RETURNING turns`,
+			c.turns, c.messages, c.calls, c.input, c.cached, c.output, id).Scan(&turns)
+		if err != nil {
+			return fmt.Errorf("count a session: %w", err)
+		}
+		switch before := turns - c.turns; {
+		case before == 0 && turns > 0:
+			listed++
+		case before > 0 && turns == 0:
+			listed--
+		}
+		all = all.add(c)
+	}
+	if all == (counts{}) && listed == 0 {
+		return nil
+	}
+	err := t.exec(`UPDATE total SET sessions = sessions + ?, turns = turns + ?, messages = messages + ?,
+			calls = calls + ?, input = input + ?, cached = cached + ?, output = output + ?`,
+		listed, all.turns, all.messages, all.calls, all.input, all.cached, all.output)
+	if err != nil {
+		return fmt.Errorf("count totals: %w", err)
+	}
+	return nil
+}
+
+func (t *tx) exec(query string, args ...any) error { return t.w.exec(query, args...) }
+
+// insert runs an INSERT and returns the id of the row.
+func (t *tx) insert(query string, args ...any) (int64, error) {
+	s, err := t.w.statement(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
+}
+
+// scanner is a row that may turn out to be an error.
+type scanner interface{ Scan(dest ...any) error }
+
+type failed struct{ err error }
+
+func (f failed) Scan(...any) error { return f.err }
+
+// row runs a query that gives at most one row.
+func (t *tx) row(query string, args ...any) scanner {
+	s, err := t.w.statement(query)
+	if err != nil {
+		return failed{err}
+	}
+	return s.QueryRow(args...)
+}
+
+// found turns the absence of a row into false.
+func found(err error) (bool, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// names remembers the ids of agents, projects and sources. It is forgotten when
+// a job is rolled back, because its rows are gone then.
+type names map[name]int64
+
+type name struct{ table, value string }
+
+// maxNames bounds the memory of names.
+const maxNames = 4096
+
+// intern returns the id of a name, and adds it if it is new.
+func (t *tx) intern(table, column, value string) (int64, error) {
+	if id, ok := t.w.names[name{table, value}]; ok {
+		return id, nil
+	}
+	var id int64
+	err := t.row("SELECT id FROM "+table+" WHERE "+column+" = ?", value).Scan(&id)
+	ok, err := found(err)
+	if err == nil && !ok {
+		id, err = t.insert("INSERT INTO "+table+" ("+column+") VALUES (?)", value)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", table, err)
+	}
+	if len(t.w.names) >= maxNames {
+		clear(t.w.names)
+	}
+	t.w.names[name{table, value}] = id
+	return id, nil
+}
+
+func (t *tx) agent(id string) (int64, error) { return t.intern("agent", "name", id) }
+
+// project returns the id of a directory, NULL for none.
+func (t *tx) project(path string) (sql.NullInt64, error) { return t.optional("project", path) }
+
+// source returns the id of a file, NULL for none.
+func (t *tx) source(path string) (sql.NullInt64, error) { return t.optional("source", path) }
+
+func (t *tx) optional(table, path string) (sql.NullInt64, error) {
+	if path == "" {
+		return sql.NullInt64{}, nil
+	}
+	id, err := t.intern(table, "path", path)
+	return sql.NullInt64{Int64: id, Valid: err == nil}, err
+}

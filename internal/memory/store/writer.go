@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// How much is committed together, and what an idle or broken writer does.
+const (
+	maxGroup   = 512
+	groupBytes = 4 << 20
+	tidyAfter  = 5 * time.Second // without a write: move the log into the file, give memory back
+	probeEvery = 2 * time.Second // while the disk takes nothing
+)
+
+// job is one write that waits for its turn. run may be called twice, when the
+// transaction it was part of had to be given up because of another one.
+type job struct {
+	ctx  context.Context
+	cost int // bytes it will write, roughly
+	run  func(*tx) error
+	err  error
+	done chan struct{}
+}
+
+// write has the writer run a job, and returns after it is on the disk. When ctx
+// ends first, the job may still be done or not.
+func (s *Store) write(ctx context.Context, cost int, run func(*tx) error) error {
+	j := &job{ctx: ctx, cost: cost, run: run, done: make(chan struct{})}
+	if err := s.enqueue(j); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) enqueue(j *job) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return errClosed
+	}
+	select {
+	case s.jobs <- j:
+		return nil
+	case <-j.ctx.Done():
+		return j.ctx.Err()
+	}
+}
+
+// writer owns the only connection that writes. Everything in it belongs to the
+// goroutine of run.
+type writer struct {
+	store      *Store
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+	names      names
+	scribe     *scribe
+	pruned     int64 // when keys were pruned, Unix milliseconds
+	tidy       bool  // nothing was written since it tidied up
+}
+
+func newWriter(s *Store, conn *sql.Conn) *writer {
+	return &writer{store: s, conn: conn, statements: map[string]*sql.Stmt{}, names: names{}, scribe: newScribe()}
+}
+
+// run writes until jobs is closed and empty.
+func (w *writer) run(jobs <-chan *job) {
+	timer := time.NewTimer(tidyAfter)
+	for {
+		select {
+		case j, ok := <-jobs:
+			if !ok {
+				w.end()
+				return
+			}
+			w.group(collect(j, jobs))
+		case <-timer.C:
+			w.idle()
+		}
+		if w.store.trouble.reason() != "" {
+			timer.Reset(probeEvery)
+		} else if !w.tidy {
+			timer.Reset(tidyAfter)
+		}
+	}
+}
+
+// collect returns first and the jobs that wait behind it already.
+func collect(first *job, jobs <-chan *job) []*job {
+	group, cost := []*job{first}, first.cost
+	for len(group) < maxGroup && cost < groupBytes {
+		select {
+		case j, ok := <-jobs:
+			if !ok {
+				return group // run sees it again
+			}
+			group, cost = append(group, j), cost+j.cost
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// group runs jobs in one transaction and answers them once it is on the disk.
+// One that fails does not take the others with it.
+func (w *writer) group(jobs []*job) {
+	w.tidy = false
+	if err := w.commit(jobs); err != nil {
+		if len(jobs) > 1 {
+			for _, j := range jobs {
+				w.group([]*job{j})
+			}
+			return
+		}
+		jobs[0].err = err
+	}
+	for _, j := range jobs {
+		j.err = failure(j.err)
+		close(j.done)
+	}
+}
+
+// commit sets the err of each job that failed by itself. An error of its own
+// means that nothing of the whole group was written.
+func (w *writer) commit(jobs []*job) error {
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return w.broken(fmt.Errorf("begin to write: %w", err))
+	}
+	for _, j := range jobs {
+		if j.err = j.ctx.Err(); j.err != nil {
+			continue
+		}
+		if j.err = w.attempt(j); ofStorage(j.err) {
+			w.rollback()
+			return w.broken(j.err)
+		}
+	}
+	if err := w.exec("COMMIT"); err != nil {
+		w.rollback()
+		return w.broken(fmt.Errorf("commit: %w", err))
+	}
+	if w.store.trouble.clear() {
+		w.store.log.Info("the memory can be written again")
+	}
+	return nil
+}
+
+// attempt runs one job in a savepoint.
+func (w *writer) attempt(j *job) error {
+	if err := w.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	t := &tx{w: w, ctx: context.Background(), now: w.store.now().UnixMilli()}
+	err := j.run(t)
+	if err == nil {
+		err = t.flush()
+	}
+	if err != nil {
+		w.names = names{}
+		if back := w.exec("ROLLBACK TO job"); back != nil && !ofStorage(err) {
+			return back
+		}
+		if ofStorage(err) {
+			return err
+		}
+	}
+	if done := w.exec("RELEASE job"); done != nil {
+		return done
+	}
+	return err
+}
+
+// rollback ends a transaction that SQLite may have ended already.
+func (w *writer) rollback() {
+	w.names = names{}
+	_ = w.exec("ROLLBACK")
+}
+
+// broken remembers that the disk did not take what was written.
+func (w *writer) broken(err error) error {
+	if w.store.trouble.set(err) {
+		w.store.log.Error("the memory cannot be written", "err", err)
+	}
+	return err
+}
+
+// idle is called when nothing was written for a while.
+func (w *writer) idle() {
+	if w.store.trouble.reason() != "" {
+		_ = w.exec("PRAGMA wal_checkpoint(PASSIVE)") // may free room in the log
+		_ = w.commit([]*job{{ctx: context.Background(), run: (*tx).probe}})
+		return
+	}
+	if w.tidy {
+		return
+	}
+	w.checkpoint()
+	_ = w.exec("PRAGMA shrink_memory")
+	w.scribe = newScribe()
+	w.tidy = true
+}
+
+// probe writes something small, to see whether the disk takes it.
+func (t *tx) probe() error {
+	return t.exec(`INSERT INTO meta (name, value) VALUES ('probe', 1)
+		ON CONFLICT (name) DO UPDATE SET value = value + 1`)
+}
+
+// end closes what the writer holds.
+func (w *writer) end() {
+	w.checkpoint()
+	for _, s := range w.statements {
+		_ = s.Close()
+	}
+	if err := w.conn.Close(); err != nil {
+		w.store.log.Warn("close the memory", "err", err)
+	}
+}
+
+func (w *writer) checkpoint() {
+	if err := w.exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		w.store.log.Warn("move the log into the memory file", "err", err)
+	}
+}
+
+func (w *writer) exec(query string, args ...any) error {
+	s, err := w.statement(query)
+	if err != nil {
+		return err
+	}
+	_, err = s.Exec(args...)
+	return err
+}
+
+// statement returns query, prepared once.
+func (w *writer) statement(query string) (*sql.Stmt, error) {
+	if s := w.statements[query]; s != nil {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	w.statements[query] = s
+	return s, nil
+}
