@@ -113,6 +113,19 @@ type ToolCall struct {
 	At       time.Time `json:"at,omitzero"`
 }
 
+// Outcome says how the call ended, "" if it simply succeeded.
+func (c ToolCall) Outcome() string {
+	switch {
+	case !c.Done:
+		return "interrupted"
+	case c.ExitCode != nil && *c.ExitCode != 0:
+		return fmt.Sprintf("failed with exit code %d", *c.ExitCode)
+	case c.Failed:
+		return "failed"
+	}
+	return ""
+}
+
 // Attached is a picture or document that a message carried. Its bytes are not kept.
 type Attached struct {
 	Kind  string `json:"kind"`

@@ -49,5 +49,5 @@ func (s *Server) add(ctx context.Context, req *mcp.CallToolRequest, in addInput)
 	if err != nil {
 		return nil, nil, s.failure(addTool.Name, err)
 	}
-	return text(fmt.Sprintf("Remembered as %s.", m.ID)), added{ID: m.ID, Title: plain(m.Title), CreatedAt: m.CreatedAt}, nil
+	return text(fmt.Sprintf("Remembered as %s.", m.ID)), added{ID: m.ID, Title: ambry.Plain(m.Title), CreatedAt: m.CreatedAt}, nil
 }

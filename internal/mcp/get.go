@@ -59,7 +59,7 @@ func (s *Server) get(ctx context.Context, _ *mcp.CallToolRequest, in getInput) (
 		return nil, nil, ambry.InvalidArgument.Errorf("offset %d is outside of the %d bytes of this memory", in.Offset, len(whole))
 	}
 	out := part{
-		Notice: notice, ID: d.ID, Title: plain(d.Title), Layer: d.Layer, Agent: d.Agent, Project: d.Project,
+		Notice: notice, ID: d.ID, Title: ambry.Plain(d.Title), Layer: d.Layer, Agent: d.Agent, Project: d.Project,
 		SessionID: d.SessionID, Source: d.Source.String(), CreatedAt: d.CreatedAt, Bytes: len(whole), Offset: in.Offset,
 	}
 	out.Text, out.NextOffset = cut(whole, in.Offset)
@@ -102,7 +102,7 @@ func (p part) String() string {
 // itself. What the agent hid from the person stays hidden.
 func body(d ambry.Detail) string {
 	if d.Turn == nil || len(d.Turn.Messages) == 0 {
-		return plain(d.Body)
+		return ambry.Plain(d.Body)
 	}
 	var b strings.Builder
 	for _, m := range d.Turn.Messages {
@@ -111,30 +111,21 @@ func body(d ambry.Detail) string {
 		}
 		fmt.Fprintf(&b, "--- %s\n", m.Role)
 		if m.Text != "" {
-			fmt.Fprintln(&b, plain(m.Text))
+			fmt.Fprintln(&b, ambry.Plain(m.Text))
 		}
 		for _, f := range m.Files {
-			fmt.Fprintf(&b, "(attached %s %s)\n", plain(f.Kind), plain(f.Name))
+			fmt.Fprintf(&b, "(attached %s %s)\n", ambry.Plain(f.Kind), ambry.Plain(f.Name))
 		}
 		for _, c := range m.Calls {
-			fmt.Fprintf(&b, "--- tool %s%s\n%s\n", plain(c.Name), outcome(c), plain(c.Input))
+			how := c.Outcome()
+			if how != "" {
+				how = ", " + how
+			}
+			fmt.Fprintf(&b, "--- tool %s%s\n%s\n", ambry.Plain(c.Name), how, ambry.Plain(c.Input))
 			if c.Output != "" {
-				fmt.Fprintf(&b, "--- result\n%s\n", plain(c.Output))
+				fmt.Fprintf(&b, "--- result\n%s\n", ambry.Plain(c.Output))
 			}
 		}
 	}
 	return b.String()
-}
-
-// outcome says how a tool call ended, unless it simply succeeded.
-func outcome(c ambry.ToolCall) string {
-	switch {
-	case !c.Done:
-		return ", interrupted"
-	case c.ExitCode != nil && *c.ExitCode != 0:
-		return fmt.Sprintf(", failed with exit code %d", *c.ExitCode)
-	case c.Failed:
-		return ", failed"
-	}
-	return ""
 }

@@ -79,7 +79,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, in searchIn
 	out := found{Notice: notice, SearchID: answer.SearchID, Total: answer.Total, Memories: make([]passage, 0, len(answer.Hits))}
 	for _, h := range answer.Hits {
 		out.Memories = append(out.Memories, passage{
-			ID: h.ID, Title: plain(h.Title), Snippet: plain(h.Snippet), Layer: h.Layer, Agent: h.Agent, Project: h.Project,
+			ID: h.ID, Title: ambry.Plain(h.Title), Snippet: ambry.Plain(h.Snippet), Layer: h.Layer, Agent: h.Agent, Project: h.Project,
 			SessionID: h.SessionID, Source: h.Source.String(), CreatedAt: h.CreatedAt, Score: h.Score,
 		})
 	}

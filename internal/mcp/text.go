@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"ambry.dev/ambry"
@@ -23,30 +22,12 @@ func fence(text string) string {
 	return fmt.Sprintf("<<<<< untrusted history %s\n%s\n>>>>> end of untrusted history %s", mark, strings.TrimRight(text, "\n"), mark)
 }
 
-// plain takes out of text what could hide something from a reader: control
-// characters other than line ends and tabs, and marks that turn the direction
-// of writing.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), unicode.Is(invisible, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
-
-// invisible are the tag characters, which show nothing and spell anything.
-var invisible = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE007F, Stride: 1}}}
-
 // origin says where a memory comes from, as a tail of its id.
 func origin(agent, project string, at time.Time, source string) string {
 	var b strings.Builder
 	for _, s := range []string{agent, project, at.UTC().Format("2006-01-02 15:04"), source} {
 		if s != "" {
-			b.WriteString(" · " + plain(s))
+			b.WriteString(" · " + ambry.Plain(s))
 		}
 	}
 	return b.String()
