@@ -36,7 +36,9 @@ func (op *operation) takeBody(a *answer, r *http.Request) error {
 		return err
 	}
 	if lines {
-		r.Body = &patientBody{ReadCloser: r.Body, control: http.NewResponseController(a)}
+		control := http.NewResponseController(a)
+		_ = control.EnableFullDuplex() // the answer may begin, or refuse, before the last line
+		r.Body = &patientBody{ReadCloser: r.Body, control: control}
 		return nil
 	}
 	data, err := op.readBody(a, r)

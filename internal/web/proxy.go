@@ -17,7 +17,7 @@ import (
 	"ambry.dev/ambry"
 )
 
-// ProxyConfig says where a [Proxy] forwards to. A zero number means the one
+// ProxyConfig says where [NewProxy] forwards to. A zero number means the one
 // given with each field.
 type ProxyConfig struct {
 	// Target returns the address of the upstream and the bearer token that opens
@@ -49,7 +49,7 @@ const (
 // problem passes unchanged; an upstream that refuses, stammers or breaks off is
 // upstream_failed, a slow one memory_timeout, and half an answer cuts the
 // connection.
-func NewProxy(cfg ProxyConfig) http.Handler {
+func NewProxy(cfg ProxyConfig) *Upstream {
 	if cfg.Dial == 0 {
 		cfg.Dial = 2 * time.Second
 	}
@@ -57,7 +57,7 @@ func NewProxy(cfg ProxyConfig) http.Handler {
 		cfg.Headers = 30 * time.Second
 	}
 	dialer := &net.Dialer{Timeout: cfg.Dial}
-	p := &proxy{target: cfg.Target, transport: &http.Transport{
+	p := &Upstream{target: cfg.Target, transport: &http.Transport{
 		DialContext:            dialer.DialContext,
 		ResponseHeaderTimeout:  cfg.Headers,
 		MaxResponseHeaderBytes: maxHeaders,
@@ -76,11 +76,15 @@ func NewProxy(cfg ProxyConfig) http.Handler {
 	return p
 }
 
-type proxy struct {
+// Upstream is the handler that forwards; [NewProxy] makes it.
+type Upstream struct {
 	target    func() (*url.URL, string, error)
 	transport *http.Transport
 	forward   *httputil.ReverseProxy
 }
+
+// Close closes the connections that wait for reuse.
+func (p *Upstream) Close() { p.transport.CloseIdleConnections() }
 
 // call is what rewrite needs to know of one request, beyond the request.
 type call struct {
@@ -93,7 +97,7 @@ type call struct {
 
 type callKey struct{}
 
-func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query, err := cleanQuery(r.URL.RawQuery)
 	if err != nil {
 		WriteError(w, r, err)
@@ -157,7 +161,7 @@ func rewrite(pr *httputil.ProxyRequest) {
 }
 
 // failed answers what kept the upstream's answer from coming.
-func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+func (p *Upstream) failed(w http.ResponseWriter, r *http.Request, err error) {
 	c := r.Context().Value(callKey{}).(*call)
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
