@@ -201,7 +201,7 @@ func (b *bench) health(ctx context.Context, s *service) error {
 	for range clients {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				req, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL+"/api/health", nil)
+				req, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL()+"/api/health", nil)
 				resp, err := hc.Do(req)
 				if err != nil {
 					continue
