@@ -3,6 +3,7 @@ package ambry
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Kind says what a caller can do about an error. It is the closed list of
@@ -57,11 +58,15 @@ func (k Kind) Status() int {
 func (k Kind) Valid() bool { _, ok := statuses[k]; return ok }
 
 // Errorf makes an error of kind k. The text is for people: what is wrong and
-// what to do about it. A %w verb wraps a cause, which stays out of the message
-// that leaves the process.
+// what to do about it. A ": %w" at its end wraps a cause, which stays out of the
+// message that leaves the process.
 func (k Kind) Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Kind: k, Message: err.Error(), cause: errors.Unwrap(err)}
+	cause, message := errors.Unwrap(err), err.Error()
+	if cause != nil {
+		message = strings.TrimSuffix(message, ": "+cause.Error())
+	}
+	return &Error{Kind: k, Message: message, cause: cause}
 }
 
 // Wrap makes an error of kind k that shows message and keeps cause for the log.

@@ -216,6 +216,7 @@ func TestAnEmptySecretOpensNothing(t *testing.T) {
 // The body of a stranger is not read: the answer is there while it is still
 // being sent, and the connection ends.
 func TestGuardAnswersBeforeTheBody(t *testing.T) {
+	t.Parallel()
 	s := guarded(t)
 	for name, headers := range map[string]string{
 		"no token": "", "wrong token": ambry.LocalTokenHeader + ": wrong\r\n", "evil Origin": token + "\r\nOrigin: https://evil.example\r\n",

@@ -223,6 +223,7 @@ func TestStuckReaderOfALongAnswerIsCut(t *testing.T) {
 		defer conn.Close()
 		fmt.Fprint(conn, "GET /api/parts HTTP/1.1\r\n"+pipeHost+token+"\r\n\r\n")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if gaveUp == 0 || gaveUp > 31*time.Second {
 			t.Errorf("gave up after %v, want half a minute", gaveUp)
 		}
@@ -269,6 +270,7 @@ func TestShutdownLetsRequestsEndAndEndsStreams(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		synctest.Wait()
 		if streamEnded != 0 {
 			t.Errorf("the stream ended after %v, want at once", streamEnded)
 		}
@@ -334,6 +336,7 @@ func TestListenIsLoopbackOnly(t *testing.T) {
 // A flood of half-open connections leaves the API usable; one beyond every
 // limit waits for the first of them to be cut.
 func TestHalfOpenConnections(t *testing.T) {
+	t.Parallel()
 	s := start(t, echoRoute())
 	open := func(n int) (close func()) {
 		var conns []net.Conn
