@@ -1,0 +1,65 @@
+package scan_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+func TestWatchReadsAppendedTurns(t *testing.T) {
+	w := newWorld(t)
+	w.write(".one/a.jsonl", 1, 1)
+	w.permit(ambry.PermissionScan, true)
+	w.run()
+	w.eventually("what was there is read", func() bool { return len(w.memory.all()) == 1 })
+	for i := 2; i <= 4; i++ {
+		w.write(".one/a.jsonl", i, i)
+		w.eventually("an appended turn is read", func() bool { return len(w.memory.all()) == i })
+	}
+	w.holds(turns(".one/a.jsonl", 1, 4)...)
+}
+
+func TestWatchSeesNewDirectoriesAndAgents(t *testing.T) {
+	w := newWorld(t)
+	w.write(".one/a.jsonl", 1, 1)
+	w.permit(ambry.PermissionScan, true)
+	w.run()
+	w.eventually("what was there is read", func() bool { return len(w.memory.all()) == 1 })
+	w.write(".one/new/deep/b.jsonl", 1, 2)
+	w.write(".two/c.jsonl", 1, 1) // an agent that is installed now
+	want := slices.Concat(turns(".one/a.jsonl", 1, 1), turns(".one/new/deep/b.jsonl", 1, 2), turns(".two/c.jsonl", 1, 1))
+	w.eventually("all is read", func() bool { return len(w.memory.all()) == len(want) })
+	w.holds(want...)
+}
+
+func TestWatchReadsARewrittenFile(t *testing.T) {
+	w := newWorld(t)
+	w.write(".one/a.jsonl", 1, 1)
+	w.permit(ambry.PermissionScan, true)
+	w.run()
+	w.eventually("what was there is read", func() bool { return len(w.memory.all()) == 1 })
+	w.write("elsewhere.jsonl", 7, 8)
+	if err := os.Rename(filepath.Join(w.home, "elsewhere.jsonl"), filepath.Join(w.home, ".one/a.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the new content is read", func() bool { return len(w.memory.all()) == 3 })
+}
+
+func TestWatchFollowsTheConsent(t *testing.T) {
+	w := newWorld(t)
+	w.permit(ambry.PermissionNone, true)
+	w.run()
+	w.write(".one/a.jsonl", 1, 1)
+	time.Sleep(400 * time.Millisecond) // longer than a change waits: nothing may come
+	w.holds()
+	w.permit(ambry.PermissionScan, true)
+	w.eventually("what was there is read", func() bool { return len(w.memory.all()) == 1 })
+	w.permit(ambry.PermissionNone, true)
+	w.write(".one/a.jsonl", 2, 2)
+	time.Sleep(400 * time.Millisecond)
+	w.holds(turns(".one/a.jsonl", 1, 1)...)
+}
