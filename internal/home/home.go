@@ -60,6 +60,19 @@ func Open(dir string) (Home, error) {
 	return h, nil
 }
 
+// Existing is [Open] of a home that is there already. It creates nothing; a home
+// that is not there is fs.ErrNotExist.
+func Existing(dir string) (Home, error) {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		err = private(abs)
+	}
+	if err != nil {
+		return Home{}, fmt.Errorf("look at home: %w", err)
+	}
+	return Home{dir: abs}, nil
+}
+
 // Dir is the directory itself, absolute.
 func (h Home) Dir() string { return h.dir }
 

@@ -2,6 +2,7 @@ package home_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -73,6 +74,22 @@ func TestOpenCreatesPrivateDirectories(t *testing.T) {
 	}
 	if _, err := home.Open(dir); err != nil {
 		t.Errorf("open again: %v", err)
+	}
+}
+
+func TestExistingCreatesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := home.Existing(dir); err != nil || h.Dir() != dir {
+		t.Errorf("got %q, %v", h.Dir(), err)
+	}
+	if _, err := home.Existing(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want not there", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("got %v, %v", entries, err)
 	}
 }
 
