@@ -20,7 +20,7 @@ const (
 	defaultLimit   = 10
 	maxLimit       = 100
 	maxCandidates  = 100  // what the index gives
-	minClose       = 24   // of which so many, or twice the limit, are looked at closely
+	minClose       = 16   // of which so many, or half as many more than the limit, are looked at closely
 	maxTotal       = 1000 // matches are counted no further
 	defaultBudget  = 2000 // tokens of the context
 	enoughForAll   = 5    // memories with all words are enough, if there are so many and as many as asked for
@@ -62,7 +62,7 @@ func (r *Recall) Search(ctx context.Context, q ambry.Query) (ambry.Answer, error
 	if err != nil {
 		return ambry.Answer{}, err
 	}
-	ranked, err := r.rank(ctx, cutter, asked, found, max(minClose, 2*limit))
+	ranked, err := r.rank(ctx, cutter, asked, found, max(minClose, limit+limit/2))
 	if err != nil {
 		return ambry.Answer{}, err
 	}

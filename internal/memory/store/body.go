@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/valyala/fastjson"
 
 	"ambry.dev/ambry"
 )
@@ -121,14 +122,17 @@ func (p *packer) pack(encoded []byte) []byte {
 }
 
 // unpacker reads what a packer made. It is for any number of goroutines.
-type unpacker struct{ zstd *zstd.Decoder }
+type unpacker struct {
+	zstd    *zstd.Decoder
+	parsers *fastjson.ParserPool
+}
 
 func newUnpacker() unpacker {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(maxReaders), zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err) // the options are ours
 	}
-	return unpacker{zstd: d}
+	return unpacker{zstd: d, parsers: &fastjson.ParserPool{}}
 }
 
 func (u unpacker) unpack(packed []byte) (body, error) {
@@ -141,4 +145,36 @@ func (u unpacker) unpack(packed []byte) (body, error) {
 		return body{}, fmt.Errorf("decode a turn: %w", err)
 	}
 	return b, nil
+}
+
+// unpackShown is unpack for a search, which looks at many turns and at few of
+// their fields: the visible messages with their role, texts, calls and places.
+func (u unpacker) unpackShown(packed []byte) ([]message, error) {
+	encoded, err := u.zstd.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("unpack a turn: %w", err)
+	}
+	p := u.parsers.Get()
+	defer u.parsers.Put(p)
+	root, err := p.ParseBytes(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("decode a turn: %w", err)
+	}
+	var out []message
+	for _, v := range root.GetArray("messages") {
+		if v.GetBool("hidden") {
+			continue
+		}
+		m := message{From: v.GetInt64("from")}
+		m.Role, m.Text = ambry.Role(v.GetStringBytes("role")), string(v.GetStringBytes("text"))
+		m.Line, m.Offset = v.GetInt("line"), v.GetInt64("offset")
+		for _, c := range v.GetArray("calls") {
+			m.Calls = append(m.Calls, ambry.ToolCall{
+				Name:  string(c.GetStringBytes("name")),
+				Input: string(c.GetStringBytes("input")), Output: string(c.GetStringBytes("output")),
+			})
+		}
+		out = append(out, m)
+	}
+	return out, nil
 }

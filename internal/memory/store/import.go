@@ -100,7 +100,7 @@ func (s *Store) prepare(ctx context.Context, cs []ambry.Conversation) ([]piece, 
 }
 
 func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversation) (piece, bool, error) {
-	r := reader{ctx: ctx, db: s.readers}
+	r := s.reader(ctx)
 	p := piece{session: c.Session, stamp: stampOf(c)}
 	old, err := sessionOf(r, c.Session.Agent, c.Session.ID)
 	if err != nil {

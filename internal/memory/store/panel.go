@@ -46,7 +46,7 @@ func (r reader) layers(c *ambry.OverviewCounts) error {
 		layer ambry.Layer
 		n     int64
 	}
-	rows, err := r.db.QueryContext(r.ctx, `SELECT layer, sum(n) FROM tally GROUP BY layer`)
+	rows, err := r.rows(`SELECT layer, sum(n) FROM tally GROUP BY layer`)
 	found, err := collectRows(rows, err, scanTwo(func(layer ambry.Layer, n int64) count { return count{layer, n} }))
 	if err != nil {
 		return fmt.Errorf("read layers: %w", err)
@@ -67,7 +67,7 @@ func (r reader) layers(c *ambry.OverviewCounts) error {
 
 // shares returns the agents with their part of all memories, largest first.
 func (r reader) shares(all int64) ([]ambry.SourceCount, error) {
-	rows, err := r.db.QueryContext(r.ctx, `SELECT a.name, sum(t.n) AS n FROM tally AS t JOIN agent AS a ON a.id = t.agent
+	rows, err := r.rows(`SELECT a.name, sum(t.n) AS n FROM tally AS t JOIN agent AS a ON a.id = t.agent
 		GROUP BY a.id HAVING sum(t.n) > 0 ORDER BY n DESC, a.name`)
 	out, err := collectRows(rows, err, scanTwo(func(name string, n int64) ambry.SourceCount {
 		return ambry.SourceCount{Source: name, Count: n, Percentage: 100 * float64(n) / float64(max(all, 1))}
@@ -82,7 +82,7 @@ func (r reader) shares(all int64) ([]ambry.SourceCount, error) {
 const maxDays = 371
 
 func (r reader) days() ([]ambry.DayCount, error) {
-	rows, err := r.db.QueryContext(r.ctx, `SELECT day, n FROM (SELECT day, n FROM day WHERE n > 0 ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
+	rows, err := r.rows(`SELECT day, n FROM (SELECT day, n FROM day WHERE n > 0 ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
 	out, err := collectRows(rows, err, scanTwo(func(day, n int64) ambry.DayCount {
 		return ambry.DayCount{Date: time.Unix(day*dayMs/1000, 0).UTC().Format(time.DateOnly), Count: n}
 	}))
@@ -166,7 +166,7 @@ func (s *Store) items(ctx context.Context, page int, c conditions, count string,
 		if offset >= total {
 			return nil
 		}
-		rows, err := r.db.QueryContext(r.ctx, `SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE m.id IN (
+		rows, err := r.rows(`SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE m.id IN (
 				SELECT m.id FROM memory AS m`+c.where()+` ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?)
 			ORDER BY m.created_at DESC, m.id DESC`, append(c.args, PageSize, offset)...)
 		out.Items, err = collectRows(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return scanMemory(rows) })

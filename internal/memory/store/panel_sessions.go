@@ -56,7 +56,7 @@ func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sess
 		if offset >= total {
 			return nil
 		}
-		rows, err := r.db.QueryContext(r.ctx, `SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id IN (
+		rows, err := r.rows(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id IN (
 				SELECT s.id FROM session AS s`+c.where()+` ORDER BY s.ended_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.ended_at DESC, s.id DESC`, append(c.args, PageSize, offset)...)
 		out.Sessions, err = collectRows(rows, err, func(rows *sql.Rows) (ambry.SessionSummary, error) { return scanSummary(rows) })
@@ -92,7 +92,7 @@ func (s *Store) Transcript(ctx context.Context, external string, page int) (ambr
 		}
 		var offset int64
 		out.Page, offset = s.page(page, out.Session.Turns)
-		rows, err := r.db.QueryContext(r.ctx, `SELECT t.external, t.part, coalesce(f.path, ''), t.line, t.start, t.stop, t.row, t.body
+		rows, err := r.rows(`SELECT t.external, t.part, coalesce(f.path, ''), t.line, t.start, t.stop, t.row, t.body
 			FROM turn AS t LEFT JOIN source AS f ON f.id = t.source WHERE t.session = ?
 			ORDER BY t.at, t.start, t.id LIMIT ? OFFSET ?`, id, PageSize, offset)
 		out.Turns, err = collectRows(rows, err, s.scanTurn)

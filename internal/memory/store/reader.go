@@ -9,22 +9,64 @@ import (
 	"ambry.dev/ambry"
 )
 
-// reader runs queries on one of the connections that read.
+// reader runs queries on a connection that reads. Their statements are prepared
+// once and kept.
 type reader struct {
-	ctx context.Context
-	db  querier
+	ctx   context.Context
+	store *Store
+	tx    *sql.Tx // nil: each query on a connection of its own
 }
 
-// querier is a pool of connections, or a transaction on one of them.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-func (s *Store) reader(ctx context.Context) reader { return reader{ctx: ctx, db: s.readers} }
+func (s *Store) reader(ctx context.Context) reader { return reader{ctx: ctx, store: s} }
 
 func (r reader) row(query string, args ...any) scanner {
-	return r.db.QueryRowContext(r.ctx, query, args...)
+	st, err := r.statement(query)
+	if err != nil {
+		return failed{err}
+	}
+	return st.QueryRowContext(r.ctx, args...)
+}
+
+func (r reader) rows(query string, args ...any) (*sql.Rows, error) {
+	st, err := r.statement(query)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(r.ctx, args...)
+}
+
+// statement returns query, prepared once for all readers.
+func (r reader) statement(query string) (*sql.Stmt, error) {
+	s := r.store
+	s.statementsMu.Lock()
+	st := s.statements[query]
+	s.statementsMu.Unlock()
+	if st == nil {
+		var err error
+		if st, err = s.readers.PrepareContext(r.ctx, query); err != nil {
+			return nil, err
+		}
+		s.statementsMu.Lock()
+		if other := s.statements[query]; other != nil {
+			_ = st.Close()
+			st = other
+		} else {
+			s.statements[query] = st
+		}
+		s.statementsMu.Unlock()
+	}
+	if r.tx != nil {
+		return r.tx.StmtContext(r.ctx, st), nil
+	}
+	return st, nil
+}
+
+// read runs f, whose queries may each see a newer state than the one before.
+func (s *Store) read(ctx context.Context, f func(reader) error) error {
+	if err := f(s.reader(ctx)); err != nil {
+		return s.unread(ctx, err)
+	}
+	return nil
 }
 
 // snapshot runs f on one state of the memory, however many queries it makes.
@@ -34,7 +76,7 @@ func (s *Store) snapshot(ctx context.Context, f func(reader) error) error {
 		return s.unread(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := f(reader{ctx: ctx, db: tx}); err != nil {
+	if err := f(reader{ctx: ctx, store: s, tx: tx}); err != nil {
 		return s.unread(ctx, err)
 	}
 	return nil

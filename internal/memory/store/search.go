@@ -44,13 +44,13 @@ type Candidate struct {
 // Candidates returns the memories that match, by relevance (BM25), at most limit.
 func (s *Store) Candidates(ctx context.Context, m Match, limit int) ([]Candidate, error) {
 	var out []Candidate
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.read(ctx, func(r reader) error {
 		expression, err := r.expression(m)
 		if err != nil || expression == "" {
 			return err
 		}
 		query, args := candidateQuery(expression, m.Filter, limit)
-		rows, err := r.db.QueryContext(r.ctx, query, args...)
+		rows, err := r.rows(query, args...)
 		out, err = collectRows(rows, err, func(rows *sql.Rows) (c Candidate, err error) {
 			var at int64
 			err = rows.Scan(&c.Row, &c.Score, &at)
@@ -92,7 +92,7 @@ func candidateQuery(expression string, f Filter, limit int) (string, []any) {
 // of the filter are not looked at.
 func (s *Store) Count(ctx context.Context, m Match, limit int) (int, error) {
 	var n int
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.read(ctx, func(r reader) error {
 		expression, err := r.expression(m)
 		if err != nil || expression == "" {
 			return err
@@ -189,7 +189,7 @@ func (r reader) scopeGroups(f Filter) ([]string, error) {
 
 // scopeGroup looks up ids. Without any it gives a term that nothing has.
 func (r reader) scopeGroup(term func(int64) string, query string, arg any) (string, error) {
-	ids, err := column[int64](r.db.QueryContext(r.ctx, query, arg))
+	ids, err := column[int64](r.rows(query, arg))
 	if err != nil {
 		return "", fmt.Errorf("look up a filter: %w", err)
 	}
@@ -226,7 +226,9 @@ type Text struct {
 
 // Said is a visible message, and where it stands.
 type Said struct {
-	ambry.Message
+	Role   ambry.Role
+	Text   string
+	Calls  []ambry.ToolCall // name, input and output only
 	Source ambry.Source
 }
 
@@ -243,8 +245,8 @@ func (s *Store) Texts(ctx context.Context, rows []int64) ([]Text, error) {
 		packed []byte
 	}
 	var out []Text
-	err = s.snapshot(ctx, func(r reader) error {
-		found, err := r.db.QueryContext(r.ctx, `SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(t.id, 0), t.body
+	err = s.read(ctx, func(r reader) error {
+		found, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(t.id, 0), t.body
 			FROM json_each(?) AS j CROSS JOIN `+memoryTables+` WHERE m.id = j.value`, string(ids))
 		texts, err := collectRows(found, err, func(rows *sql.Rows) (t packedText, err error) {
 			t.Memory, err = scanMemory(rows, &t.Row, &t.Body, &t.turn, &t.packed)
@@ -270,15 +272,12 @@ func (s *Store) Texts(ctx context.Context, rows []int64) ([]Text, error) {
 // said returns the visible messages of a turn. Most stand in the turn's own
 // source, others in that of another session's copy.
 func (s *Store) said(r reader, packed []byte, turn int64, at ambry.Source) ([]Said, error) {
-	b, err := s.unpack(packed)
+	shown, err := s.unpackShown(packed)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Said, 0, len(b.Messages))
-	for _, m := range b.Messages {
-		if m.Hidden {
-			continue
-		}
+	out := make([]Said, 0, len(shown))
+	for _, m := range shown {
 		source := at
 		if m.From != 0 {
 			err := r.row(`SELECT coalesce(f.path, ''), c.line, c.start, c.stop, c.row FROM copy AS c
@@ -291,7 +290,7 @@ func (s *Store) said(r reader, packed []byte, turn int64, at ambry.Source) ([]Sa
 		if m.Line != 0 || m.Offset != 0 {
 			source.Line, source.Offset, source.End = m.Line, m.Offset, 0
 		}
-		out = append(out, Said{Message: m.Message, Source: source})
+		out = append(out, Said{Role: m.Role, Text: m.Text, Calls: m.Calls, Source: source})
 	}
 	return out, nil
 }

@@ -28,11 +28,14 @@ type Config struct {
 
 // Store is an open memory. All methods may be called at the same time.
 type Store struct {
-	path    string
-	now     func() time.Time
-	log     *slog.Logger
-	readers *sql.DB
-	writers *sql.DB
+	path         string
+	now          func() time.Time
+	log          *slog.Logger
+	readers      *sql.DB
+	writers      *sql.DB
+	statementsMu sync.Mutex // guards statements
+	statements   map[string]*sql.Stmt
+
 	slots   chan struct{} // one for each scribe that is lent
 	scribes sync.Pool
 	unpacker
@@ -55,6 +58,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		log:  c.Logger,
 		jobs: make(chan *job, maxGroup),
 		done: make(chan struct{}),
+
+		statements: map[string]*sql.Stmt{},
 
 		slots:    make(chan struct{}, maxScribes),
 		unpacker: newUnpacker(),
@@ -94,6 +99,11 @@ func (s *Store) Close() error {
 
 func (s *Store) closeFiles() error {
 	var errs []error
+	s.statementsMu.Lock()
+	for _, st := range s.statements {
+		errs = append(errs, st.Close())
+	}
+	s.statementsMu.Unlock()
 	for _, db := range []*sql.DB{s.readers, s.writers} {
 		if db != nil {
 			errs = append(errs, db.Close())
