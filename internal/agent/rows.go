@@ -14,9 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"ambry.dev/ambry"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
-	_ "modernc.org/sqlite" // the driver
+	"ambry.dev/ambry"
 )
 
 // Rows is a [History] of SQLite databases that another program has open. They
@@ -157,19 +158,29 @@ func bytesAt(path string, offset int64, n int) []byte {
 
 // OpenDatabase opens another program's SQLite database for reading. A database
 // that was closed cleanly on a medium that cannot be written is read as
-// immutable; a live one never is, since its newest rows are in the log.
+// immutable; a live one never is, since its newest rows are in the log. A busy
+// database is an error, to be tried again later.
 func OpenDatabase(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := tryOpen(ctx, path, "mode=ro")
-	if err == nil {
-		return db, nil
+	if needsLog(err) && !exists(path+"-wal") && !exists(path+"-shm") && !exists(path+"-journal") {
+		db, err = tryOpen(ctx, path, "mode=ro&immutable=1")
 	}
-	if exists(path+"-wal") || exists(path+"-shm") {
+	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", filepath.Base(path), err)
 	}
-	if db, again := tryOpen(ctx, path, "mode=ro&immutable=1"); again == nil {
-		return db, nil
+	return db, nil
+}
+
+// needsLog reports whether a database could not be opened because its log
+// cannot be made: the directory is read-only.
+func needsLog(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
 	}
-	return nil, fmt.Errorf("open %s: %w", filepath.Base(path), err)
+	const primary = 0xff // the code without its details
+	code := e.Code() & primary
+	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY
 }
 
 func tryOpen(ctx context.Context, path, mode string) (*sql.DB, error) {
