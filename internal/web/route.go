@@ -161,6 +161,10 @@ func (r Route) Lines() Route { r.intake, r.long = intakeLines, true; return r }
 // Long says that the answer may take longer than a minute to come.
 func (r Route) Long() Route { r.long = true; return r }
 
+// Quiet says that programs ask this all the time: success is logged for
+// debugging only. The route takes no body.
+func (r Route) Quiet() Route { r.quiet = true; return r }
+
 // Tool names the route for use as an MCP tool.
 func (r Route) Tool(name string) Route { r.tool = name; return r }
 
