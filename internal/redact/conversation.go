@@ -49,13 +49,12 @@ type Note struct {
 	found int
 }
 
-// CleanNote returns n with its secrets replaced.
+// CleanNote returns n with the secrets of every text in it replaced. n itself
+// is not changed.
 func CleanNote(n ambry.Note) Note {
 	found := 0
-	n.Content = count(n.Content, &found)
-	n.Title = count(n.Title, &found)
-	n.Tags = texts(n.Tags, &found)
-	return Note{clean: n, found: found}
+	cleaned := note(n, &found)
+	return Note{clean: cleaned, found: found}
 }
 
 // Note returns the cleaned note.

@@ -1,0 +1,278 @@
+package redact
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// field is a name and what is assigned to it, in one of the many ways that
+// programs, settings, command lines and people have.
+type field struct {
+	name  string // all of it, such as DB_PASSWORD
+	left  string // what of the name is before the keyword
+	right string // and after it
+	quote quote  // around the name
+	op    op
+
+	flag  bool // --name value
+	query bool // ?name=value
+	env   bool // NAME=value
+	line  bool // the same, at the beginning of a line
+
+	begin      int   // where the name begins
+	start, end int   // the value
+	in         quote // around the value
+	ending     ending
+	prefixed   bool // the quotes have a prefix, such as f"…"
+	after      int  // where the quote around the name ends
+}
+
+// op is what stands between a name and its value.
+type op int
+
+const (
+	none   op = iota
+	gap       // blanks only
+	equals    // =, :=, ?=, =>
+	colon     // : or its wide form
+	comma     // , between quoted strings
+	tag       // <name>value</name>
+	said      // is, was, 是, 为
+)
+
+// assigned matches names in which the keyword stands, if judge takes the value
+// for a secret.
+func assigned(judge func(x *scan, f *field) bool) matcher {
+	return func(x *scan, at, end int) bool {
+		f, ok := x.field(at, end)
+		return ok && judge(x, &f) && x.assign(&f)
+	}
+}
+
+// assign cuts the value of f.
+func (x *scan) assign(f *field) bool {
+	if !x.cut(f.start, f.end) {
+		return false
+	}
+	if f.quote.mark != 0 && f.in.mark == 0 && (f.op == colon || f.op == equals) {
+		// "name": 12345 must become a string to stay JSON.
+		last := &x.cuts[len(x.cuts)-1]
+		last.quote, last.quoteEnd = f.after-1-depth(f.quote.level), f.after
+	}
+	return true
+}
+
+// field reads the field whose name has the keyword at text[at:end].
+func (x *scan) field(at, end int) (f field, ok bool) {
+	s := x.text
+	stop := end
+	for stop < len(s) && stop-end < 32 && (is(s, stop, word) || s[stop] == '.' && is(s, stop+1, letter)) {
+		stop++
+	}
+	i := stop
+	f.quote, i = x.quote(i)
+	f.after = i
+	if f.quote.mark != 0 && x.byte(i) == ']' { // env["NAME"] = …
+		i++
+	}
+	if i, ok = x.operator(i, &f); !ok {
+		return f, false
+	}
+	start := at
+	for start > x.from && at-start < 64 && is(s, start-1, word|dot) && !x.escapeLetter(start-1) && !x.colourEnd(start-1) {
+		start--
+	}
+	f.begin = start
+	f.name, f.left, f.right = s[start:stop], s[start:at], s[end:stop]
+	f.flag = strings.HasPrefix(f.left, "-")
+	if start > 0 && f.op == equals && f.quote.mark == 0 {
+		f.query = strings.IndexByte("?&;", s[start-1]) >= 0
+	}
+	if f.op == equals && i == stop+1 && f.quote.mark == 0 && !is(s, i, blank) && upperCase(f.name) {
+		f.env, f.line = true, x.lineBegins(start)
+	}
+	switch f.op {
+	case comma:
+		ok = f.flag
+	case tag:
+		ok = start > 0 && s[start-1] == '<'
+	}
+	return f, ok && x.value(i, &f)
+}
+
+// operator reads what stands between the name that ends at i and its value.
+func (x *scan) operator(i int, f *field) (int, bool) {
+	s := x.text
+	for n := 0; x.byte(i) == '*' && n < 2; n++ { // **name**: in Markdown
+		i++
+	}
+	next := x.blanks(i)
+	rest := s[next:min(len(s), next+8)]
+	switch {
+	case rest == "":
+		return 0, false
+	case rest[0] == '=':
+		f.op = equals
+		if strings.HasPrefix(rest, "=>") {
+			return next + 2, true
+		}
+		return next + 1, !strings.HasPrefix(rest, "==") && !strings.HasPrefix(rest, "=~")
+	case strings.HasPrefix(rest, ":=") || strings.HasPrefix(rest, "?="):
+		f.op = equals
+		return next + 2, true
+	case rest[0] == ':':
+		f.op = colon
+		return next + 1, !strings.HasPrefix(rest, "::")
+	case strings.HasPrefix(rest, "："):
+		f.op = colon
+		return next + len("："), true
+	case rest[0] == ',' && f.quote.mark != 0:
+		f.op = comma
+		return next + 1, true
+	case rest[0] == '>' && f.quote.mark == 0:
+		f.op = tag
+		return next + 1, true
+	}
+	for _, verb := range []string{"is ", "was ", "是", "为"} {
+		if strings.HasPrefix(rest, verb) {
+			f.op = said
+			return next + len(verb), true
+		}
+	}
+	f.op = gap
+	return next, next > i
+}
+
+// value reads the value at i.
+func (x *scan) value(i int, f *field) bool {
+	if f.op == tag {
+		f.start, f.end = i, skipTo(x.text, i, "<>\"'`\\\r\n")
+		return f.start < f.end && strings.HasPrefix(x.text[f.end:], "</")
+	}
+	i = x.open(i, f)
+	if f.in.mark == 0 {
+		f.start, f.end = i, x.bare(i, f.line)
+		if f.in, i = x.typed(f.end, x.text[f.start:f.end]); f.in.mark == 0 {
+			return f.start < f.end && f.op != comma
+		}
+	}
+	if f.in.mark == '"' && !x.opens(f) {
+		return false
+	}
+	f.start = i
+	f.end, f.ending = x.closing(i, f.in)
+	switch {
+	case f.ending == unended:
+		f.end = x.bare(i, false)
+	case f.op == comma:
+		// What a colon follows is the name of a member.
+		return f.start < f.end && x.byte(x.lines(f.end+depth(f.in.level)+1)) != ':'
+	}
+	return f.start < f.end
+}
+
+// opens reports whether the mark before the value opens a string, and does not
+// close the one that the name stands in.
+func (x *scan) opens(f *field) bool {
+	if f.quote.mark == '"' {
+		return f.quote.level == f.in.level
+	}
+	return f.in.level > 0 || !x.json()
+}
+
+// skipTo returns the first position from i on, within a line of some length,
+// that has one of the bytes.
+func skipTo(s string, i int, bytes string) int {
+	for limit := i + 512; i < min(limit, len(s)) && strings.IndexByte(bytes, s[i]) < 0; {
+		i++
+	}
+	return i
+}
+
+// open skips what stands before a value and notes the quote that opens it.
+func (x *scan) open(i int, f *field) int {
+	i = x.blanks(i)
+	for n := 0; x.byte(i) == '*' && n < 2 && f.op == colon; n++ {
+		i++
+	}
+	i = x.blanks(i)
+	if next := x.lines(i); next > i && f.op != gap { // only what is quoted may be in the next line
+		if q, _ := x.quote(next); q.mark != 0 {
+			i = next
+		}
+	}
+	if f.op == colon && (x.byte(i) == '|' || x.byte(i) == '>') { // a block of YAML
+		if next := x.nextLine(skipAtMost(x.text, i+1, 2, plus|minus|digit)); next >= 0 {
+			return next
+		}
+	}
+	letters := skipAtMost(x.text, i, 2, letter)
+	if x.byte(i) == '$' || x.byte(i) == '@' {
+		letters = i + 1
+	}
+	if q, next := x.quote(letters); q.mark != 0 {
+		f.in, f.prefixed = q, letters > i
+		return next
+	}
+	return i
+}
+
+// typed returns the quote that opens a value after a type, in fields such as
+// password: str = "…"; or none.
+func (x *scan) typed(i int, v string) (quote, int) {
+	if !typeNames[strings.ToLower(v)] {
+		return quote{}, i
+	}
+	i = x.blanks(i)
+	if x.byte(i) != '=' {
+		return quote{}, i
+	}
+	return x.quote(x.blanks(i + 1))
+}
+
+// bare returns the end of the value without quotes that begins at i. With all,
+// it goes to the next blank or quote, as in the lines of an env file.
+func (x *scan) bare(i int, all bool) int {
+	stops := " \"'`,;)]}<>|"
+	if all {
+		stops = " \"'`"
+	}
+	s := x.text
+	for limit := i + 4<<10; i < min(limit, len(s)); {
+		c := s[i]
+		switch {
+		case c < ' ' || c == '&' && !all && x.parameter(i):
+			return i
+		case c == '\\':
+			if is(s, i+1, letter|digit) || i+1 == len(s) || strings.IndexByte("\"\\/'`\r\n", s[i+1]) >= 0 {
+				return i
+			}
+			i++
+		case strings.IndexByte(stops, c) >= 0:
+			return i
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r >= 0x2e80 || 0x2000 <= r && r < 0x2070 { // CJK, wide forms, punctuation
+				return i
+			}
+			i += n
+		}
+	}
+	return i
+}
+
+// parameter reports whether the & at i begins the next parameter of a query, or
+// ends a command.
+func (x *scan) parameter(i int) bool {
+	next := skipAtMost(x.text, i+1, 40, word|dot)
+	return next == len(x.text) || strings.IndexByte("=;& \"'`\\\n", x.text[next]) >= 0
+}
+
+// lineBegins reports whether a line begins at i, or the argument of a command
+// that sets variables.
+func (x *scan) lineBegins(i int) bool {
+	before := x.text[max(0, i-8):i]
+	return before == "" || is(before, len(before)-1, line) || x.escapeLetter(i-1) || strings.HasSuffix(before, "export ")
+}
