@@ -3,9 +3,12 @@ package all
 
 import (
 	"ambry.dev/ambry/internal/agent"
+	"ambry.dev/ambry/internal/agent/claudecode"
 )
 
 // Agents returns every agent, in the order in which people see them.
 func Agents() []agent.Agent {
-	return []agent.Agent{}
+	return []agent.Agent{
+		claudecode.Agent(),
+	}
 }
