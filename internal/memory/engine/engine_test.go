@@ -1,0 +1,30 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"ambry.dev/ambry/internal/memory"
+	"ambry.dev/ambry/internal/memory/engine"
+	"ambry.dev/ambry/internal/memory/memorytest"
+	"ambry.dev/ambry/internal/memory/store"
+)
+
+// open returns an engine over a new store.
+func open(t *testing.T) *engine.Engine {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "memory.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine.New(engine.Config{Store: s, Version: "test"})
+}
+
+func TestConformance(t *testing.T) {
+	memorytest.Run(t, func(t *testing.T) memory.Runtime { return open(t) })
+}
