@@ -213,8 +213,9 @@ func (b *Builder) addCalls(message int, calls []ambry.ToolCall) {
 	}
 }
 
-// Result completes the call with r's id: its output, status and exit code. A
-// result whose call is not in the open part is kept as a call of its own.
+// Result completes the call with r's id: its output, status and exit code. An
+// empty output leaves the one that is there. A result whose call is not in the
+// open part is kept as a call of its own.
 func (b *Builder) Result(r ambry.ToolCall) {
 	if b.past() {
 		return
@@ -225,9 +226,11 @@ func (b *Builder) Result(r ambry.ToolCall) {
 		if !call.Done {
 			b.openN--
 		}
-		b.partLen += len(r.Output) - len(call.Output)
-		call.Done, call.Output = true, r.Output
-		call.Failed = call.Failed || r.Failed
+		if r.Output != "" {
+			b.partLen += len(r.Output) - len(call.Output)
+			call.Output = r.Output
+		}
+		call.Done, call.Failed = true, call.Failed || r.Failed
 		if r.ExitCode != nil {
 			call.ExitCode = r.ExitCode
 		}
@@ -236,12 +239,51 @@ func (b *Builder) Result(r ambry.ToolCall) {
 		}
 		return
 	}
-	t := b.current(r.ID)
-	if len(t.Messages) == 0 || b.partLen > partLimit {
-		b.add(ambry.Message{Role: ambry.Assistant, At: r.At, Calls: []ambry.ToolCall{r}})
+	messages := b.current(r.ID).Messages
+	if last := len(messages) - 1; last >= 0 && messages[last].Role == ambry.Assistant && b.partLen <= partLimit {
+		b.addCalls(last, []ambry.ToolCall{r})
 		return
 	}
-	b.addCalls(len(t.Messages)-1, []ambry.ToolCall{r})
+	b.add(ambry.Message{Role: ambry.Assistant, At: r.At, Calls: []ambry.ToolCall{r}})
+}
+
+// Spend adds what an agent counts by itself, apart from its messages, to the
+// last message of the open turn. Without a turn it is nobody's.
+func (b *Builder) Spend(tokens ambry.Tokens) {
+	if b.past() || !b.Open() {
+		return
+	}
+	t := b.current("")
+	if len(t.Messages) == 0 {
+		b.add(ambry.Message{Role: ambry.Assistant})
+	}
+	last := &b.turn.Messages[len(b.turn.Messages)-1]
+	last.Tokens = last.Tokens.Add(tokens)
+}
+
+// Change has f change the message of the open part with the given id, if it is
+// there.
+func (b *Builder) Change(id string, f func(m *ambry.Message)) {
+	if b.past() {
+		return
+	}
+	if i, ok := b.ids[id]; ok && b.turn != nil {
+		m := &b.turn.Messages[i]
+		b.partLen -= len(m.Text)
+		f(m)
+		m.Text = Cap(m.Text, MaxText)
+		b.partLen += len(m.Text)
+	}
+}
+
+// Hide hides what is in the open part: the agent gave it up.
+func (b *Builder) Hide() {
+	if b.past() || b.turn == nil {
+		return
+	}
+	for i := range b.turn.Messages {
+		b.turn.Messages[i].Hidden = true
+	}
 }
 
 // Call returns the call of the open part with the given id, or nil.

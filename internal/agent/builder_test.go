@@ -96,6 +96,54 @@ func TestAResultBeforeAnyMessageIsKept(t *testing.T) {
 	}
 }
 
+func TestAResultIsNotOfAPerson(t *testing.T) {
+	b := NewBuilder("f", "")
+	b.Begin(ambry.Turn{ID: "t"})
+	b.Add(ambry.Message{ID: "u", Role: ambry.User, Text: "run it"})
+	b.Result(ambry.ToolCall{ID: "c", Output: "ran"})
+	got := b.Finish().Turns[0].Messages
+	if len(got) != 2 || len(got[0].Calls) != 0 || got[1].Role != ambry.Assistant || len(got[1].Calls) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAnEmptyResultTakesNothingAway(t *testing.T) {
+	b := NewBuilder("f", "")
+	b.Result(ambry.ToolCall{ID: "c", Output: "ran"})
+	b.Result(ambry.ToolCall{ID: "c", Failed: true})
+	if got := b.Finish().Turns[0].Messages[0].Calls[0]; got.Output != "ran" || !got.Failed {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSpendingIsOfTheLastMessage(t *testing.T) {
+	b := NewBuilder("f", "")
+	b.Spend(ambry.Tokens{Input: 1000}) // nobody's
+	b.Begin(ambry.Turn{ID: "t"})
+	b.Spend(ambry.Tokens{Input: 1})
+	b.Add(said("m", "x"))
+	b.Spend(ambry.Tokens{Input: 10, Output: 2})
+	b.Spend(ambry.Tokens{Input: 20, Cached: 5})
+	got := b.Finish().Turns
+	if len(got) != 1 || got[0].Messages[1].Tokens != (ambry.Tokens{Input: 30, Cached: 5, Output: 2}) || got[0].Tokens.Input != 31 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestMessagesCanBeChangedAndHidden(t *testing.T) {
+	b := NewBuilder("f", "")
+	b.Begin(ambry.Turn{ID: "t"})
+	b.Add(said("m", "x"))
+	b.Change("m", func(m *ambry.Message) { m.Text = strings.Repeat("y", 2*MaxText) })
+	b.Change("none", func(*ambry.Message) { t.Error("there is no such message") })
+	b.Hide()
+	b.Add(said("n", "z"))
+	got := b.Finish().Turns[0].Messages
+	if !got[0].Hidden || len(got[0].Text) > MaxText+40 || got[1].Hidden {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestTextsAreCut(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	b := NewBuilder("f", "")

@@ -18,9 +18,9 @@ func fileID(_ string, info fs.FileInfo) string {
 	return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
-// openRegular opens a file for reading. A pipe that took its place is refused
-// instead of waited for.
-func openRegular(path string) (*os.File, error) {
+// OpenRegular opens a file for reading, and nothing that is none: a pipe that
+// took its place is refused instead of waited for.
+func OpenRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ func fileID(path string, info fs.FileInfo) string {
 	return fmt.Sprintf("%s:%d", path, st.CreationTime.Nanoseconds())
 }
 
-// openRegular opens a file for reading.
-func openRegular(path string) (*os.File, error) {
+// OpenRegular opens a file for reading, and nothing that is none.
+func OpenRegular(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

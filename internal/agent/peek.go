@@ -8,7 +8,7 @@ import (
 // Peek decodes the records in the first limit bytes of a file until f returns
 // false: for what a file beside the one that is read says.
 func Peek(path string, limit int64, f func(Value) bool) error {
-	file, err := openRegular(path)
+	file, err := OpenRegular(path)
 	if err != nil {
 		return err
 	}

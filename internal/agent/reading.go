@@ -106,7 +106,7 @@ func (r *reading[S]) open() error {
 			return nil
 		}
 	}
-	file, err := openRegular(r.src.Path)
+	file, err := OpenRegular(r.src.Path)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func DatabaseSource(path string) (Source, error) {
 }
 
 func bytesAt(path string, offset int64, n int) []byte {
-	f, err := openRegular(path)
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil
 	}
