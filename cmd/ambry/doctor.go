@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong, and say what to do about it",
+		Long: `Doctor looks at Ambry's directory, settings, service and memory, at the agents'
+histories and at limits of the system. It changes and starts nothing. Each check
+is ok, warn (it works, but) or fail; the exit code is 1 if one fails.`,
+		Example: `  ambry doctor
+  ambry doctor --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := p.examine(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if p.json {
+				err = p.printJSON(d)
+			} else {
+				p.printDiagnosis(d)
+			}
+			if err == nil && !d.OK {
+				return errSaid
+			}
+			return err
+		},
+	}
+}
+
+// verdict is what a check came to.
+type verdict string
+
+const (
+	good verdict = "ok"
+	warn verdict = "warn"
+	fail verdict = "fail"
+)
+
+// check is one thing that was looked at.
+type check struct {
+	Name    string  `json:"name"`
+	Verdict verdict `json:"status"`
+	Message string  `json:"message"`
+	Hint    string  `json:"hint,omitempty"`
+}
+
+// diagnosis is what doctor writes as JSON.
+type diagnosis struct {
+	OK     bool    `json:"ok"` // nothing failed
+	Checks []check `json:"checks"`
+}
+
+func (p *program) examine(ctx context.Context) (diagnosis, error) {
+	o, err := p.options()
+	if err != nil {
+		return diagnosis{}, err
+	}
+	d := diagnosis{OK: true}
+	d.Checks = append(d.Checks, checkHome(o.Home), checkDisk(o.Home), checkSettings(o))
+	d.Checks = append(d.Checks, checkService(ctx, o.Home)...)
+	d.Checks = append(d.Checks, checkSystem()...)
+	for _, c := range d.Checks {
+		d.OK = d.OK && c.Verdict != fail
+	}
+	return d, nil
+}
+
+func (p *program) printDiagnosis(d diagnosis) {
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, c := range d.Checks {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Verdict, c.Name, strings.ReplaceAll(c.Message, "\n", "\n\t\t"))
+		if c.Hint != "" {
+			fmt.Fprintf(w, "\t\thint: %s\n", c.Hint)
+		}
+	}
+	w.Flush()
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ambry.dev/ambry/client"
+	"ambry.dev/ambry/internal/home"
+)
+
+// How long a service may take to start, and then its memory, before we give up
+// on it. Both are far below a second on a machine that is not busy.
+const (
+	startWait  = 10 * time.Second
+	memoryWait = 10 * time.Second
+)
+
+// maxStartLog is the size above which the file of what services print is begun
+// anew. They print next to nothing, their logs are files of their own.
+const maxStartLog = 1 << 20
+
+// connect returns a client of the running service. It starts one if none runs.
+func (p *program) connect(ctx context.Context) (*client.Client, error) {
+	dir, err := p.home()
+	if err != nil {
+		return nil, err
+	}
+	c, _, err := client.Find(ctx, dir)
+	if errors.Is(err, client.ErrNotRunning) {
+		return p.start(ctx, dir)
+	}
+	return c, err
+}
+
+// memory returns a client of the running service when its memory answers.
+func (p *program) memory(ctx context.Context) (*client.Client, error) {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, memoryWait)
+	defer cancel()
+	if err := c.WaitMemory(within); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// start starts a service that outlives us and returns a client of it. When two
+// programs do this at once, the lock of the home decides which service stays,
+// and both find that one.
+func (p *program) start(ctx context.Context, dir string) (*client.Client, error) {
+	h, err := home.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	printed, begin, err := openStartLog(filepath.Join(h.Logs(), "serve.log"))
+	if err != nil {
+		return nil, fmt.Errorf("start the service: %w", err)
+	}
+	defer printed.Close()
+	cmd := exec.Command(exe, "serve", "--home", h.Dir())
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = h.Dir(), printed, printed, detached()
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the service: %w", err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }() // ends with the service, or with us
+
+	ctx, cancel := context.WithTimeoutCause(ctx, startWait, errSlowStart)
+	defer cancel()
+	return waitForStart(ctx, h.Dir(), exited, func() error { return refusal(printed, begin) })
+}
+
+var errSlowStart = fmt.Errorf("the service does not answer after %v", startWait)
+
+// waitForStart polls until a service answers. One that exits without an error
+// leaves the home to another, which is about to answer.
+func waitForStart(ctx context.Context, dir string, exited <-chan error, why func() error) (*client.Client, error) {
+	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		c, _, err := client.Find(ctx, dir)
+		if err == nil {
+			return c, nil
+		}
+		select {
+		case err := <-exited:
+			if err != nil {
+				return nil, why()
+			}
+			exited = nil
+		case <-time.After(pause):
+		case <-ctx.Done():
+			if cause := context.Cause(ctx); errors.Is(cause, errSlowStart) {
+				return nil, withHint(cause, `"ambry doctor" looks for the cause`)
+			}
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// openStartLog opens the file that takes what services print, and says where
+// what is printed from now on begins.
+func openStartLog(path string) (*os.File, int64, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, 0, err
+	}
+	end, err := f.Seek(0, io.SeekEnd)
+	if err == nil && end > maxStartLog {
+		end, err = 0, f.Truncate(0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, end, nil
+}
+
+// refusal repeats what a service said before it exited.
+func refusal(printed *os.File, begin int64) error {
+	said, _ := io.ReadAll(io.NewSectionReader(printed, begin, maxStartLog))
+	var message []string
+	var hints []string
+	for line := range bytes.Lines(said) {
+		text := strings.TrimRight(string(line), "\r\n")
+		if hint, ok := strings.CutPrefix(text, "hint: "); ok {
+			hints = append(hints, hint)
+		} else if text != "" {
+			message = append(message, strings.TrimPrefix(text, "ambry: "))
+		}
+	}
+	if len(message) == 0 {
+		return errors.New("the service ended as soon as it was started")
+	}
+	return hinted{fmt.Errorf("the service does not start: %s", strings.Join(message, "\n")), hints}
+}

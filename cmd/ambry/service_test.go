@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ambry.dev/ambry/client"
+)
+
+func TestWaitForStart(t *testing.T) {
+	ended := func(err error) <-chan error {
+		c := make(chan error, 1)
+		c <- err
+		return c
+	}
+	why := func() error { return errors.New("the reason") }
+	t.Run("it answers", func(t *testing.T) {
+		c, err := waitForStart(t.Context(), fakeService(t, nil).home, make(chan error), why)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	})
+	t.Run("it ended, and another one answers later", func(t *testing.T) {
+		s := fakeService(t, nil)
+		path := filepath.Join(s.home, "runtime.json")
+		if err := os.Rename(path, path+".late"); err != nil {
+			t.Fatal(err)
+		}
+		exited := ended(nil)
+		go func() {
+			for len(exited) > 0 {
+				time.Sleep(time.Millisecond)
+			}
+			_ = os.Rename(path+".late", path)
+		}()
+		c, err := waitForStart(t.Context(), s.home, exited, why)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	})
+	t.Run("it failed", func(t *testing.T) {
+		_, err := waitForStart(t.Context(), t.TempDir(), ended(errors.New("exit status 1")), why)
+		if err == nil || err.Error() != "the reason" {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("it is slow", func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errSlowStart)
+		defer cancel()
+		_, err := waitForStart(ctx, t.TempDir(), make(chan error), why)
+		if !errors.Is(err, errSlowStart) || len(describe(err).Hints) == 0 {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("the person stops", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := waitForStart(ctx, t.TempDir(), make(chan error), why); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestRefusalRepeatsWhatTheServiceSaid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "serve.log")
+	if err := os.WriteFile(path, []byte("ambry: an earlier start\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, begin, err := openStartLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got := refusal(f, begin).Error(); !strings.Contains(got, "as soon as it was started") {
+		t.Errorf("got %q", got)
+	}
+	if _, err := f.WriteString("ambry: config.yaml:3: unknown key\nconfig.yaml:4: no\nhint: mend it\n"); err != nil {
+		t.Fatal(err)
+	}
+	got := describe(refusal(f, begin))
+	if got.Message != "the service does not start: config.yaml:3: unknown key\nconfig.yaml:4: no" || len(got.Hints) != 1 || got.Hints[0] != "mend it" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTheStartLogStaysSmall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "serve.log")
+	if err := os.WriteFile(path, make([]byte, maxStartLog+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, begin, err := openStartLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() != 0 || begin != 0 {
+		t.Errorf("got %d bytes, begin %d, %v", info.Size(), begin, err)
+	}
+}
+
+func TestErrorsHaveHints(t *testing.T) {
+	if got := describe(client.ErrNotRunning); len(got.Hints) != 1 || !strings.Contains(got.Hints[0], "ambry serve") {
+		t.Errorf("got %+v", got)
+	}
+}
