@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,13 +128,16 @@ func openStartLog(path string) (*os.File, int64, error) {
 	return f, end, nil
 }
 
+// maxRefusal is how many lines of a service that does not start are repeated. A
+// crash has more, and they are in the file.
+const maxRefusal = 12
+
 // refusal repeats what a service said before it exited.
 func refusal(printed *os.File, begin int64) error {
 	said, _ := io.ReadAll(io.NewSectionReader(printed, begin, maxStartLog))
-	var message []string
-	var hints []string
-	for line := range bytes.Lines(said) {
-		text := strings.TrimRight(string(line), "\r\n")
+	var message, hints []string
+	for line := range strings.Lines(string(said)) {
+		text := strings.TrimRight(line, "\r\n")
 		if hint, ok := strings.CutPrefix(text, "hint: "); ok {
 			hints = append(hints, hint)
 		} else if text != "" {
@@ -144,6 +146,10 @@ func refusal(printed *os.File, begin int64) error {
 	}
 	if len(message) == 0 {
 		return errors.New("the service ended as soon as it was started")
+	}
+	if len(message) > maxRefusal {
+		message = message[:1]
+		hints = append(hints, "all that it said is in "+tilde(printed.Name()))
 	}
 	return hinted{fmt.Errorf("the service does not start: %s", strings.Join(message, "\n")), hints}
 }

@@ -90,6 +90,21 @@ func TestRefusalRepeatsWhatTheServiceSaid(t *testing.T) {
 	}
 }
 
+func TestRefusalIsNotACrashReport(t *testing.T) {
+	f, begin, err := openStartLog(filepath.Join(t.TempDir(), "serve.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("panic: a table of ours is wrong\n" + strings.Repeat("goroutine 1\n", 50)); err != nil {
+		t.Fatal(err)
+	}
+	got := describe(refusal(f, begin))
+	if !strings.HasSuffix(got.Message, "panic: a table of ours is wrong") || len(got.Hints) != 1 || !strings.Contains(got.Hints[0], "serve.log") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestTheStartLogStaysSmall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "serve.log")
 	if err := os.WriteFile(path, make([]byte, maxStartLog+1), 0o600); err != nil {
