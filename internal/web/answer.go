@@ -12,7 +12,7 @@ import (
 	"ambry.dev/ambry"
 )
 
-// writeWait is how long one write of a long answer may take.
+// writeWait is how long one write of an answer may take.
 const writeWait = 30 * time.Second
 
 // answer is a ResponseWriter that gives every answer the headers it must have,
@@ -117,15 +117,24 @@ func (a *answer) WriteHeader(status int) {
 		h["Access-Control-Expose-Headers"] = exposed
 		h["Vary"] = varyOrigin
 	}
+	a.roll()
 	a.w.WriteHeader(status)
 }
 
-func (a *answer) Write(p []byte) (int, error) {
-	if a.status == 0 {
-		a.WriteHeader(http.StatusOK)
-	}
+// roll gives the next write its deadline. The one that net/http set at the
+// beginning may be over when a long-working handler answers.
+func (a *answer) roll() {
 	if a.rolling {
 		_ = http.NewResponseController(a.w).SetWriteDeadline(time.Now().Add(writeWait))
+	}
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	switch {
+	case a.status == 0:
+		a.WriteHeader(http.StatusOK)
+	case a.bytes > 0:
+		a.roll()
 	}
 	n, err := a.w.Write(p)
 	a.bytes += int64(n)
@@ -146,7 +155,7 @@ func (a *answer) finish(log *slog.Logger, r *http.Request) {
 	if a.status == 0 && !abort {
 		a.WriteHeader(http.StatusOK)
 	}
-	a.log(log, r)
+	a.log(log, r, abort)
 	if abort {
 		panic(http.ErrAbortHandler) // net/http closes the connection, and says nothing
 	}
@@ -173,7 +182,7 @@ type internalError string
 
 func (e internalError) Error() string { return string(e) }
 
-func (a *answer) log(log *slog.Logger, r *http.Request) {
+func (a *answer) log(log *slog.Logger, r *http.Request, cut bool) {
 	level := slog.LevelInfo
 	switch {
 	case a.quiet && a.status < 400, a.gone:
@@ -188,6 +197,9 @@ func (a *answer) log(log *slog.Logger, r *http.Request) {
 	attrs := []slog.Attr{
 		slog.String("route", a.pattern), slog.String("method", method(r)), slog.Int("status", a.status),
 		slog.Duration("took", time.Since(a.start)), slog.Int64("bytes", a.bytes), slog.String("request", a.id),
+	}
+	if cut {
+		attrs = append(attrs, slog.Bool("cut", true))
 	}
 	if a.status >= 500 && a.err != nil && a.err != error(errPanic) {
 		attrs = append(attrs, slog.String("err", causes(a.err)))

@@ -123,6 +123,9 @@ func (op *operation) checkBody(data []byte) error {
 	if op.route.intake == intakeNothing && !emptyObject(text) {
 		return invalidField("body", "this route takes none")
 	}
+	if op.route.intake == intakeAny && text[0] != '{' {
+		return invalidField("body", "is no object")
+	}
 	return nil
 }
 
@@ -154,15 +157,12 @@ func (op *operation) extendTime(a *answer, r *http.Request) (*http.Request, func
 	if _, streaming := r.Body.(*patientBody); !streaming {
 		_ = control.SetReadDeadline(time.Time{})
 	}
-	switch {
-	case op.route.stream:
-		_ = control.SetWriteDeadline(time.Time{})
-		ctx, stop := context.WithCancel(r.Context())
-		release := context.AfterFunc(draining(ctx), stop)
-		return r.WithContext(ctx), func() { release(); stop() }
-	case op.route.long:
+	if !op.route.stream {
 		a.rolling = true
-		_ = control.SetWriteDeadline(time.Time{})
+		return r, func() {}
 	}
-	return r, nil
+	_ = control.SetWriteDeadline(time.Time{})
+	ctx, stop := context.WithCancel(r.Context())
+	release := context.AfterFunc(draining(ctx), stop)
+	return r.WithContext(ctx), func() { release(); stop() }
 }

@@ -168,7 +168,7 @@ func TestRoutesWithoutABodyTakeNone(t *testing.T) {
 // What the proxy passes on is JSON already; what has no body stays without.
 func TestProxyRouteChecksJSON(t *testing.T) {
 	s := bodies(t)
-	for _, body := range []string{"{", `{"a":1,"A":2}`, "null", " "} {
+	for _, body := range []string{"{", `{"a":1,"A":2}`, "null", " ", "[]", `"x"`, "7"} {
 		s.do("POST", "/api/v1/memory/search", body).want(t, 400, "invalid_argument")
 	}
 	s.do("POST", "/api/v1/memory/search", "", "Content-Type: application/json").want(t, 400, "invalid_argument")

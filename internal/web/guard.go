@@ -112,9 +112,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		var release func()
-		if r, release = op.extendTime(a, r); release != nil {
-			defer release()
-		}
+		r, release = op.extendTime(a, r)
+		defer release()
 	}
 	op.handler.ServeHTTP(a, r) // 8 schema, in huma
 }

@@ -50,7 +50,7 @@ func (d *Document) routes(path string) []Route {
 			_, _ = w.Write(data()) // a caller who is gone needs no answer
 		})
 		r := Handle(path+extension, summary, h, http.MethodGet)
-		r.intake, r.accepts = intakeNothing, contentType
+		r.intake, r.produces = intakeNothing, contentType
 		return r
 	}
 	return []Route{
@@ -139,8 +139,8 @@ func (t *table) success(r *Route) *huma.Response {
 	case r.shape != nil:
 		schema := t.api.OpenAPI().Components.Schemas.Schema(r.shape, true, "Answer")
 		res.Content = map[string]*huma.MediaType{jsonType: {Schema: schema}}
-	case r.accepts != "":
-		res.Content = map[string]*huma.MediaType{r.accepts: {Schema: &huma.Schema{Type: huma.TypeString}}}
+	case r.produces != "":
+		res.Content = map[string]*huma.MediaType{r.produces: {Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
 	return res
 }

@@ -33,10 +33,9 @@ type Route struct {
 	open        bool
 	inQuery     bool
 	quiet       bool
-	long        bool
 	stream      bool
 	token       *Token
-	accepts     string
+	produces    string // media type of the answer, if it is not JSON
 
 	register func(humaAPI, huma.Operation) // typed routes
 	handler  http.Handler                  // the others
@@ -137,14 +136,14 @@ func Handle(path, summary string, h http.Handler, methods ...string) Route {
 // deadline holds but those that h sets itself, and the request's context ends
 // also when the [Server] begins to shut down.
 func Stream(path, summary string, h http.Handler) Route {
-	return Route{methods: []string{http.MethodGet}, path: path, summary: summary, handler: h, stream: true, accepts: "text/event-stream"}
+	return Route{methods: []string{http.MethodGet}, path: path, summary: summary, handler: h, stream: true, produces: "text/event-stream"}
 }
 
 // Proxy hands every method of every path below prefix, which ends in a slash,
 // to h. JSON bodies are read and checked here, so that a broken one goes no
 // further; newline-delimited JSON is handed on as it comes.
 func Proxy(prefix, summary string, h http.Handler) Route {
-	return Route{path: prefix, summary: summary, handler: h, maxBody: ProxyMaxBody, intake: intakeAny, long: true}
+	return Route{path: prefix, summary: summary, handler: h, maxBody: ProxyMaxBody, intake: intakeAny}
 }
 
 // Accepted makes 202 the status of success.
@@ -156,10 +155,7 @@ func (r Route) MaxBody(n int64) Route { r.maxBody = n; return r }
 // Lines says that the body is newline-delimited JSON (application/x-ndjson) of
 // any length, which the handler reads and checks as it comes. It may take as
 // long as it likes, if something comes every half minute.
-func (r Route) Lines() Route { r.intake, r.long = intakeLines, true; return r }
-
-// Long says that the answer may take longer than a minute to come.
-func (r Route) Long() Route { r.long = true; return r }
+func (r Route) Lines() Route { r.intake = intakeLines; return r }
 
 // Quiet says that programs ask this all the time: success is logged for
 // debugging only. The route takes no body.

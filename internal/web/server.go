@@ -15,7 +15,7 @@ import (
 const (
 	headerWait  = 5 * time.Second  // to send the headers
 	requestWait = 30 * time.Second // to send the whole request
-	answerWait  = time.Minute      // to take the whole answer
+	answerWait  = time.Minute      // to take an answer that no route extends
 	idleWait    = time.Minute      // between two requests
 	maxHeaders  = 64 << 10
 	// MaxConnections is how many connections are served at a time. More wait in
@@ -55,30 +55,34 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	server := s.httpServer(base, &running)
 
 	ended := make(chan error, 1)
-	go func() {
-		ended <- server.Serve(&limitListener{Listener: ln, slots: make(chan struct{}, MaxConnections), closed: make(chan struct{})})
-	}()
+	go func() { ended <- server.Serve(newLimitListener(ln)) }()
+	var broken error
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+		broken = fmt.Errorf("serve %s: %w", ln.Addr(), err)
+		ended <- nil
 	case <-ctx.Done():
 	}
 
 	startDraining()
-	grace := s.Grace
-	if grace == 0 {
-		grace = 5 * time.Second
-	}
-	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer stop()
-	err := server.Shutdown(patience)
+	err := s.shutdown(context.WithoutCancel(ctx), server)
 	if errors.Is(err, context.DeadlineExceeded) {
 		cut()
 		err = server.Close()
 	}
 	<-ended
 	running.Wait()
-	return err
+	return errors.Join(broken, err)
+}
+
+func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
+	grace := s.Grace
+	if grace == 0 {
+		grace = 5 * time.Second
+	}
+	patience, stop := context.WithTimeout(ctx, grace)
+	defer stop()
+	return server.Shutdown(patience)
 }
 
 func (s *Server) httpServer(base context.Context, running *sync.WaitGroup) *http.Server {
@@ -89,11 +93,7 @@ func (s *Server) httpServer(base context.Context, running *sync.WaitGroup) *http
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			running.Add(1)
-			defer running.Done()
-			s.Handler.ServeHTTP(w, r)
-		}),
+		Handler:                      s.Handler,
 		ReadHeaderTimeout:            headerWait,
 		ReadTimeout:                  requestWait,
 		WriteTimeout:                 answerWait,
@@ -103,6 +103,14 @@ func (s *Server) httpServer(base context.Context, running *sync.WaitGroup) *http
 		DisableGeneralOptionsHandler: true, // OPTIONS * has to pass the guard, too
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		BaseContext:                  func(net.Listener) context.Context { return base },
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state { // the goroutine of a connection, and its handler, live between these two
+			case http.StateNew:
+				running.Add(1)
+			case http.StateClosed:
+				running.Done()
+			}
+		},
 	}
 }
 
@@ -122,6 +130,10 @@ type limitListener struct {
 	slots     chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
+}
+
+func newLimitListener(ln net.Listener) *limitListener {
+	return &limitListener{Listener: ln, slots: make(chan struct{}, MaxConnections), closed: make(chan struct{})}
 }
 
 func (l *limitListener) Accept() (net.Conn, error) {
@@ -146,6 +158,15 @@ func (l *limitListener) Close() error {
 type limitedConn struct {
 	net.Conn
 	release func()
+}
+
+// CloseWrite lets net/http say that an answer is whole before it closes on a
+// caller who still sends, who might otherwise lose the answer to a reset.
+func (c *limitedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }
 
 func (c *limitedConn) Close() error {

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,7 +33,7 @@ func newTable(cfg Config) *table {
 	adjustHuma()
 	t := &table{cfg: cfg, mux: http.NewServeMux(), endpoints: map[string]*endpoint{}}
 	t.mux.HandleFunc("/", notFound)
-	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	t.api = huma.NewAPI(huma.Config{
 		OpenAPI:       newOpenAPI(cfg),
 		Formats:       map[string]huma.Format{"application/json": format, "json": format},
@@ -39,6 +41,9 @@ func newTable(cfg Config) *table {
 	}, adapter{t})
 	return t
 }
+
+// routeKey is where an operation keeps its route among huma's metadata.
+const routeKey = "route"
 
 // adapter lets huma register its operations in our table instead of a mux, so
 // that a wrong method is found after the path, with our error and Allow.
@@ -49,7 +54,7 @@ func (a adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
 	for _, p := range op.Parameters {
 		repeatable[p.Name] = p.In == "query" && p.Explode != nil && *p.Explode
 	}
-	a.handle(op.Method, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	a.handle(op.Metadata[routeKey].(*Route), op.Method, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkQuery(r.URL.RawQuery, repeatable); err != nil {
 			WriteError(w, r, err)
 			return
@@ -93,7 +98,21 @@ func (r *Route) operation(cfg Config) huma.Operation {
 	op.DefaultStatus = r.status
 	op.BodyReadTimeout = -1
 	op.MaxBodyBytes = -1
+	op.Metadata = map[string]any{routeKey: r}
 	return op
+}
+
+// marshal encodes before it writes, so that an error is one of encoding. A
+// caller who is gone needs no answer.
+func marshal(w io.Writer, v any) error {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	_, _ = w.Write(data.Bytes())
+	return nil
 }
 
 func unmarshal(data []byte, v any) error {

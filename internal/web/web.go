@@ -60,7 +60,7 @@ func New(cfg Config, routes []Route) (http.Handler, *Document) {
 		routes = append(routes[:len(routes):len(routes)], doc.routes(cfg.Document)...)
 	}
 	for _, route := range routes {
-		t.add(route)
+		t.add(&route)
 	}
 	doc.finish()
 	return newGuard(cfg, t), doc
@@ -72,7 +72,6 @@ type table struct {
 	mux       *http.ServeMux
 	endpoints map[string]*endpoint
 	api       humaAPI
-	adding    *Route // the route whose operation huma is registering
 }
 
 // endpoint is all that one path can do.
@@ -102,26 +101,23 @@ func (e *endpoint) operation(method string) *operation {
 	return e.any
 }
 
-func (t *table) add(r Route) {
-	t.adding = &r
-	t.secure(&r)
+func (t *table) add(r *Route) {
+	t.secure(r)
 	if r.register != nil {
-		r.register(t.api, r.operation(t.cfg))
+		r.register(t.api, r.operation(t.cfg)) // which comes back to handle
 		return
 	}
-	t.document(&r)
+	t.document(r)
 	for _, method := range r.methods {
-		t.handle(method, r.handler)
+		t.handle(r, method, r.handler)
 	}
 	if r.methods == nil {
-		t.handle("", r.handler)
+		t.handle(r, "", r.handler)
 	}
 }
 
-// handle puts a handler of the route that is being added into the table; an
-// empty method stands for all.
-func (t *table) handle(method string, h http.Handler) {
-	r := t.adding
+// handle puts a handler of r into the table; an empty method stands for all.
+func (t *table) handle(r *Route, method string, h http.Handler) {
 	e, ok := t.endpoints[r.path]
 	if !ok {
 		e = t.endpoint(r)
