@@ -1,0 +1,154 @@
+// Package host is the runtime's side of the wall between the two processes: it
+// serves a memory over HTTP. It has no opinion of its own: what is asked goes to
+// the memory as it came, and what the memory says goes back. The other side is
+// package memory/remote.
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory"
+	"ambry.dev/ambry/internal/redact"
+	"ambry.dev/ambry/internal/web"
+)
+
+// Memory is what can be hosted.
+type Memory interface {
+	memory.Runtime
+	memory.Panel
+}
+
+// maxNote limits the body of a note, in bytes.
+const maxNote = 4 << 20
+
+// Routes returns the routes of a memory runtime.
+func Routes(m Memory) []web.Route {
+	h := &host{m}
+	return []web.Route{
+		web.Get("/api/v1/health", "How the memory is", h.health).Quiet().Tag("memory"),
+		web.Post("/api/v1/memory/search", "Ask the memory", h.search).Tag("memory"),
+		web.Post("/api/v1/memory/add", "Remember a note", h.add).MaxBody(maxNote).Tag("memory"),
+		web.Handle("/api/v1/memory/import", "Add conversations, one a line", http.HandlerFunc(h.importLines), http.MethodPost).
+			Lines().Tag("memory").Describe(importDescription),
+		web.Get("/api/v1/memory/{id}", "A memory with its whole text", h.get).Tag("memory"),
+		web.Patch("/api/v1/memory/{id}", "Change a memory", h.patch).Tag("memory"),
+		web.Delete("/api/v1/memory/{id}", "Forget a memory", h.forget).Tag("memory"),
+		web.Get("/api/v1/memory/{id}/source", "Where a memory came from", h.source).Tag("memory"),
+		web.Get("/api/v1/panel/overview", "Counts of everything", h.overview).Tag("panel"),
+		web.Get("/api/v1/panel/items", "Memories, newest first", h.items).Tag("panel"),
+		web.Get("/api/v1/panel/sessions", "Sessions, newest first", h.sessions).Tag("panel"),
+		web.Get("/api/v1/panel/sessions/{id}", "A session with its turns", h.transcript).Tag("panel"),
+	}
+}
+
+type host struct{ memory Memory }
+
+// ByID is the input of what concerns one memory or session. It and the other
+// parts of inputs have exported names because the router sees no others.
+type ByID struct {
+	ID string `path:"id" pattern:"^[A-Za-z0-9_.:-]{1,128}$" patternDescription:"an id"`
+}
+
+// Keyed is the part of a write's input that makes it idempotent.
+type Keyed struct {
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request changes nothing a second time"`
+}
+
+func reply[T any](body T, err error) (*web.JSON[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return web.Reply(body), nil
+}
+
+func (h *host) health(ctx context.Context, _ *web.None) (*web.JSON[ambry.MemoryHealth], error) {
+	return reply(h.memory.Status(ctx))
+}
+
+func (h *host) search(ctx context.Context, in *struct{ Body ambry.Query }) (*web.JSON[ambry.Answer], error) {
+	return reply(h.memory.Search(ctx, in.Body))
+}
+
+func (h *host) add(ctx context.Context, in *struct {
+	Keyed
+	Body ambry.Note
+},
+) (*web.JSON[ambry.Memory], error) {
+	return reply(h.memory.Add(ctx, redact.CleanNote(in.Body), in.Key))
+}
+
+// tagged is an answer that the caller may have already.
+type tagged[T any] struct {
+	Status int
+	ETag   string `header:"ETag"`
+	Body   T
+}
+
+func (h *host) get(ctx context.Context, in *struct {
+	ByID
+	Known string `header:"If-None-Match" doc:"ETag of an earlier answer; 304 if it is still the same"`
+},
+) (*tagged[ambry.Detail], error) {
+	d, err := h.memory.Get(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	tag, err := etag(d)
+	if err != nil {
+		return nil, err
+	}
+	out := &tagged[ambry.Detail]{Status: http.StatusOK, ETag: tag, Body: d}
+	if matches(in.Known, tag) {
+		out.Status = http.StatusNotModified
+	}
+	return out, nil
+}
+
+// etag names what v says. Versions would not do: the session of a memory
+// changes without it.
+func etag(v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`, nil
+}
+
+// matches reports whether an If-None-Match header lists tag (RFC 9110, 13.1.2).
+func matches(header, tag string) bool {
+	for known := range strings.SplitSeq(header, ",") {
+		known = strings.TrimPrefix(strings.TrimSpace(known), "W/")
+		if known == tag || known == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *host) patch(ctx context.Context, in *struct {
+	ByID
+	Keyed
+	Body ambry.Patch
+},
+) (*web.JSON[ambry.Memory], error) {
+	return reply(h.memory.Patch(ctx, in.ID, in.Body, in.Key))
+}
+
+func (h *host) forget(ctx context.Context, in *struct {
+	ByID
+	Keyed
+},
+) (*web.JSON[ambry.Forgotten], error) {
+	return reply(h.memory.Forget(ctx, in.ID, in.Key))
+}
+
+func (h *host) source(ctx context.Context, in *ByID) (*web.JSON[ambry.Provenance], error) {
+	return reply(h.memory.Source(ctx, in.ID))
+}

@@ -1,0 +1,232 @@
+// Package remote is the service's side of the wall between the two processes: a
+// memory that lives elsewhere, behind HTTP. It keeps nothing and caches nothing.
+// The other side is package memory/host.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory"
+	"ambry.dev/ambry/internal/redact"
+)
+
+var (
+	_ memory.Runtime = (*Client)(nil)
+	_ memory.Panel   = (*Client)(nil)
+)
+
+// Target returns where the runtime is now and the bearer token that opens it.
+// Its error becomes the answer of whatever was asked.
+type Target func() (base *url.URL, token string, err error)
+
+// The limits of a request.
+const (
+	dialWait   = 2 * time.Second  // to connect
+	answerWait = 30 * time.Second // from the end of the request to the answer
+	idleWait   = 30 * time.Second // that a connection is kept; the host keeps it for longer
+
+	maxProblem = 1 << 20   // bytes of a failure
+	maxAnswer  = 256 << 20 // bytes of anything else
+)
+
+// Client is a memory behind HTTP. An error keeps the kind that the runtime gave
+// it; a runtime that cannot be reached is [ambry.MemoryUnavailable], a slow one
+// [ambry.MemoryTimeout], one that does not speak our language
+// [ambry.UpstreamFailed].
+type Client struct {
+	target    Target
+	transport *http.Transport
+}
+
+// New returns a client of the runtime at target. It keeps connections, so one
+// client should serve all; see [Client.At].
+func New(target Target) *Client {
+	return &Client{
+		target: target,
+		transport: &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: dialWait}).DialContext,
+			ResponseHeaderTimeout: answerWait,
+			MaxIdleConnsPerHost:   8,
+			IdleConnTimeout:       idleWait,
+			WriteBufferSize:       64 << 10,
+			DisableCompression:    true,
+		},
+	}
+}
+
+// At returns a client of the runtime at another target, which shares the
+// connections of c.
+func (c *Client) At(target Target) *Client {
+	other := *c
+	other.target = target
+	return &other
+}
+
+// Close closes the connections that are idle. The client can be used again.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Import adds conversations. Up to 4 MiB of them and 1000 turns are added all or
+// none; more are sent in one stream, which is stored as far as it is good.
+func (c *Client) Import(ctx context.Context, cs []redact.Conversation) (ambry.Imported, error) {
+	var done ambry.Imported
+	if len(cs) == 0 {
+		return done, nil
+	}
+	req, err := c.request(ctx, http.MethodPost, "/api/v1/memory/import", nil)
+	if err != nil {
+		return done, err
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return &lines{rest: cs}, nil }
+	req.Body, req.ContentLength = &lines{rest: cs}, -1
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	safeToRepeat(req)
+	if err := c.do(req, &done); err != nil {
+		return ambry.Imported{}, err
+	}
+	for _, conversation := range cs {
+		done.Redactions += conversation.Found() // what was found on this side is no longer there to be found
+	}
+	return done, nil
+}
+
+// Add adds one note.
+func (c *Client) Add(ctx context.Context, n redact.Note, key string) (m ambry.Memory, err error) {
+	return m, c.write(ctx, http.MethodPost, "/api/v1/memory/add", key, n.Note(), &m)
+}
+
+// Search answers a query, best hit first.
+func (c *Client) Search(ctx context.Context, q ambry.Query) (a ambry.Answer, err error) {
+	req, err := c.jsonRequest(ctx, http.MethodPost, "/api/v1/memory/search", q)
+	if err != nil {
+		return a, err
+	}
+	safeToRepeat(req)
+	return a, c.do(req, &a)
+}
+
+// Get returns a memory with its whole text.
+func (c *Client) Get(ctx context.Context, id string) (d ambry.Detail, err error) {
+	return d, c.read(ctx, memoryPath(id), nil, &d)
+}
+
+// Patch changes a memory.
+func (c *Client) Patch(ctx context.Context, id string, p ambry.Patch, key string) (m ambry.Memory, err error) {
+	return m, c.write(ctx, http.MethodPatch, memoryPath(id), key, p, &m)
+}
+
+// Forget deletes a memory for good.
+func (c *Client) Forget(ctx context.Context, id, key string) (f ambry.Forgotten, err error) {
+	return f, c.write(ctx, http.MethodDelete, memoryPath(id), key, nil, &f)
+}
+
+// Status says how the runtime is.
+func (c *Client) Status(ctx context.Context) (h ambry.MemoryHealth, err error) {
+	return h, c.read(ctx, "/api/v1/health", nil, &h)
+}
+
+func memoryPath(id string) string { return "/api/v1/memory/" + url.PathEscape(id) }
+
+func (c *Client) read(ctx context.Context, path string, query url.Values, out any) error {
+	req, err := c.request(ctx, http.MethodGet, path, query)
+	if err != nil {
+		return err
+	}
+	return c.do(req, out)
+}
+
+func (c *Client) write(ctx context.Context, method, path, key string, in, out any) error {
+	req, err := c.jsonRequest(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	return c.do(req, out)
+}
+
+// jsonRequest is a request with in as its body, unless it is nil.
+func (c *Client) jsonRequest(ctx context.Context, method, path string, in any) (*http.Request, error) {
+	req, err := c.request(ctx, method, path, nil)
+	if err != nil || in == nil {
+		return req, err
+	}
+	data, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("encode what to ask the memory: %w", err)
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	req.Header.Set("Content-Type", "application/json")
+	return req, nil
+}
+
+// request is a request without a body. The path is escaped.
+func (c *Client) request(ctx context.Context, method, path string, query url.Values) (*http.Request, error) {
+	base, token, err := c.target()
+	if err != nil {
+		return nil, err
+	}
+	address := base.Scheme + "://" + base.Host + strings.TrimSuffix(base.EscapedPath(), "/") + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, nil)
+	if err != nil {
+		return nil, ambry.InvalidArgument.Wrap(err, "this cannot be asked of the memory")
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return req, nil
+}
+
+// safeToRepeat says that sending a request twice changes no more than once. The
+// empty header is not sent; net/http understands it as we do.
+func safeToRepeat(req *http.Request) { req.Header["Idempotency-Key"] = nil }
+
+// send sends a request, and once more if it failed and that does no harm: a
+// connection that was kept may have been closed by the other side meanwhile.
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	res, err := c.transport.RoundTrip(req)
+	_, harmless := req.Header["Idempotency-Key"]
+	if err == nil || !harmless || req.Context().Err() != nil || !broken(err) {
+		return res, err
+	}
+	c.transport.CloseIdleConnections()
+	again := req.Clone(req.Context())
+	if again.GetBody != nil {
+		if again.Body, err = again.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return c.transport.RoundTrip(again)
+}
+
+// do sends a request and decodes the answer into out. It follows no redirect.
+func (c *Client) do(req *http.Request, out any) error {
+	res, err := c.send(req)
+	if err != nil {
+		return unreachable(req.Context(), err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return problem(req.Context(), res)
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return unreachable(req.Context(), err)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return foreign(err)
+	}
+	return nil
+}
