@@ -10,7 +10,11 @@ import (
 
 // Source says where a memory came from.
 func (c *Client) Source(ctx context.Context, id string) (p ambry.Provenance, err error) {
-	return p, c.read(ctx, memoryPath(id)+"/source", nil, &p)
+	path, err := memoryPath(id)
+	if err != nil {
+		return p, err
+	}
+	return p, c.read(ctx, path+"/source", nil, &p)
 }
 
 // Overview is the first page of the panel.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -101,11 +102,14 @@ func (c *Client) Import(ctx context.Context, cs []redact.Conversation) (ambry.Im
 
 // Add adds one note.
 func (c *Client) Add(ctx context.Context, n redact.Note, key string) (m ambry.Memory, err error) {
-	return m, c.write(ctx, http.MethodPost, "/api/v1/memory/add", key, n.Note(), &m)
+	note := n.Note()
+	note.Content, note.Title = passable(note.Content), passable(note.Title)
+	return m, c.write(ctx, http.MethodPost, "/api/v1/memory/add", key, note, &m)
 }
 
 // Search answers a query, best hit first.
 func (c *Client) Search(ctx context.Context, q ambry.Query) (a ambry.Answer, err error) {
+	q.Query = passable(q.Query)
 	req, err := c.jsonRequest(ctx, http.MethodPost, "/api/v1/memory/search", q)
 	if err != nil {
 		return a, err
@@ -114,27 +118,51 @@ func (c *Client) Search(ctx context.Context, q ambry.Query) (a ambry.Answer, err
 	return a, c.do(req, &a)
 }
 
+// passable replaces what the host does not let into its JSON: NUL, which ends a
+// text for some programs and not for others.
+func passable(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
+
 // Get returns a memory with its whole text.
 func (c *Client) Get(ctx context.Context, id string) (d ambry.Detail, err error) {
-	return d, c.read(ctx, memoryPath(id), nil, &d)
+	path, err := memoryPath(id)
+	if err != nil {
+		return d, err
+	}
+	return d, c.read(ctx, path, nil, &d)
 }
 
 // Patch changes a memory.
 func (c *Client) Patch(ctx context.Context, id string, p ambry.Patch, key string) (m ambry.Memory, err error) {
-	return m, c.write(ctx, http.MethodPatch, memoryPath(id), key, p, &m)
+	path, err := memoryPath(id)
+	if err != nil {
+		return m, err
+	}
+	return m, c.write(ctx, http.MethodPatch, path, key, p, &m)
 }
 
 // Forget deletes a memory for good.
 func (c *Client) Forget(ctx context.Context, id, key string) (f ambry.Forgotten, err error) {
-	return f, c.write(ctx, http.MethodDelete, memoryPath(id), key, nil, &f)
+	path, err := memoryPath(id)
+	if err != nil {
+		return f, err
+	}
+	return f, c.write(ctx, http.MethodDelete, path, key, nil, &f)
+}
+
+// idShape is what the host takes for an id. No memory has another one.
+var idShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
+
+func memoryPath(id string) (string, error) {
+	if !idShape.MatchString(id) || id == "." || id == ".." {
+		return "", ambry.NotFound.Errorf("there is no memory of that id")
+	}
+	return "/api/v1/memory/" + id, nil
 }
 
 // Status says how the runtime is.
 func (c *Client) Status(ctx context.Context) (h ambry.MemoryHealth, err error) {
 	return h, c.read(ctx, "/api/v1/health", nil, &h)
 }
-
-func memoryPath(id string) string { return "/api/v1/memory/" + url.PathEscape(id) }
 
 func (c *Client) read(ctx context.Context, path string, query url.Values, out any) error {
 	req, err := c.request(ctx, http.MethodGet, path, query)

@@ -1,0 +1,17 @@
+package remote_test
+
+import (
+	"testing"
+
+	"ambry.dev/ambry/internal/memory"
+	"ambry.dev/ambry/internal/memory/memorytest"
+)
+
+// TestConformance runs the suite of every runtime on the memory that Ambry has,
+// behind the wall.
+func TestConformance(t *testing.T) {
+	memorytest.Run(t, func(t *testing.T) memory.Runtime {
+		there, _ := wall(t, real(t))
+		return there
+	})
+}
