@@ -23,6 +23,7 @@ type line struct {
 	number  int    // counted from 1
 	offset  int64
 	end     int64 // first byte of the next line
+	stop    int64 // first byte after the text: the same before the line is ended
 	torn    bool  // the file ends without an end of line
 	skipped bool  // longer than can be held
 }
@@ -85,6 +86,7 @@ func (l *lines) finish(out line) line {
 	}
 	out.text = bytes.TrimRight(text, "\r\n")
 	out.end = l.offset
+	out.stop = l.offset - int64(len(text)-len(out.text))
 	if cap(l.buf) > 2*longLine {
 		l.buf = nil
 	}
@@ -179,20 +181,33 @@ const (
 	cutClose  = " bytes cut ...]"
 )
 
+// cutNote is the room for the note in a text that was cut.
+const cutNote = 48
+
 // Cap returns s if it is not longer than limit bytes, else its beginning and
-// its end with a note between that says how many bytes are missing.
+// its end with a note between that says how many bytes are missing. The result
+// is not longer than limit; where a note has no room, it is the beginning.
 func Cap(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	head, tail := limit*3/4, len(s)-limit/4
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
+	room := limit - cutNote
+	if room < cutNote {
+		return s[:runeStart(s, max(0, limit))]
 	}
+	head, tail := runeStart(s, room*3/4), len(s)-room/4
 	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
 	}
 	return s[:head] + "\n" + fmt.Sprintf(cutFormat, tail-head) + "\n" + s[tail:]
+}
+
+// runeStart returns the last place not after i where a rune of s begins.
+func runeStart(s string, i int) int {
+	for i > 0 && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
 }
 
 // DataSize returns how many bytes the base64 text b stands for, also if its

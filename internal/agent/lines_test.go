@@ -180,11 +180,16 @@ func TestCap(t *testing.T) {
 		want  string
 	}{
 		{"short", 5, "short"},
-		{"0123456789abcdef", 8, "012345\n[... 8 bytes cut ...]\nef"},
-		{"ééééé", 8, "ééé\n[... 2 bytes cut ...]\né"},
+		{"0123456789abcdef", 8, "01234567"},
+		{"ééééé", 5, "éé"},
+		{strings.Repeat("é", 200), 148, strings.Repeat("é", 37) + "\n[... 302 bytes cut ...]\n" + strings.Repeat("é", 12)},
 	} {
-		if got := Cap(c.text, c.limit); got != c.want {
+		got := Cap(c.text, c.limit)
+		if got != c.want || len(got) > c.limit {
 			t.Errorf("Cap(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
+		}
+		if again := Cap(got, c.limit); again != got {
+			t.Errorf("cut again, it is %q", again)
 		}
 	}
 }

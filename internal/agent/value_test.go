@@ -96,7 +96,7 @@ func TestJSONStaysJSONAfterItWasLookedAt(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if s := v.JSON(20); len(s) > 60 || !strings.Contains(s, "bytes cut") {
+		if s := v.JSON(20); len(s) > 20 || !strings.HasPrefix(s, `{"a":`) {
 			t.Errorf("a long value is %q", s)
 		}
 	})
