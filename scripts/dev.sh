@@ -13,6 +13,7 @@ sample "$PWD/build/dev"
 		sleep 0.1
 	done
 	ambry scan --allow --wait
+	echo "log: build/dev/ambry/logs/service.log"
 	echo "try: HOME=build/dev/home AMBRY_HOME=build/dev/ambry bin/ambry search why did the nightly backup fail"
 ) &
 ambry serve --log-level debug
