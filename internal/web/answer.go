@@ -33,7 +33,7 @@ type answer struct {
 }
 
 func newAnswer(w http.ResponseWriter, r *http.Request) *answer {
-	return &answer{w: w, id: requestID(r.Header["X-Request-Id"]), start: time.Now()}
+	return &answer{w: w, pattern: "none", id: requestID(r.Header["X-Request-Id"]), start: time.Now()}
 }
 
 // answerOf finds the answer behind w.

@@ -48,7 +48,9 @@ func (op *operation) takeBody(a *answer, r *http.Request) error {
 	if err := op.checkBody(data); err != nil {
 		return err
 	}
-	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
+	r.ContentLength, r.TransferEncoding = int64(len(data)), nil
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	r.Body, _ = r.GetBody()
 	if len(data) > 0 {
 		r.Header["Content-Type"] = []string{jsonType} // in the one spelling that huma knows
 	}

@@ -17,9 +17,9 @@ func canonical(target string) bool {
 	if len(path) > maxPath || !strings.HasPrefix(path, "/") {
 		return false
 	}
-	for i, segment := range strings.Split(path[1:], "/") {
-		last := i == strings.Count(path[1:], "/")
-		if segment == "" && !last || !plainSegment(segment) {
+	segments := strings.Split(path[1:], "/")
+	for i, segment := range segments {
+		if segment == "" && i < len(segments)-1 || !plainSegment(segment) {
 			return false
 		}
 	}

@@ -109,7 +109,7 @@ func (p *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &call{base: base, token: token, query: query, id: RequestID(w)}
-	if r.Body != nil && r.ContentLength != 0 {
+	if r.GetBody == nil && r.ContentLength != 0 { // it is still to be read
 		c.body = &watchedBody{ReadCloser: r.Body}
 		r.Body = c.body
 	}

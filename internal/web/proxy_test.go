@@ -318,6 +318,23 @@ func TestProxyNeverRepeatsAnUnsafeRequest(t *testing.T) {
 	}
 }
 
+// A request with a key may be repeated: when a connection that waited for reuse
+// turns out to be dead, the caller does not see it.
+func TestProxyRepeatsAKeyedRequest(t *testing.T) {
+	var calls atomic.Int32
+	s := proxied(t, func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		if r.Method == http.MethodPost && calls.Add(1) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		answerJSON(w, string(data))
+	})
+	s.do("GET", "/api/v1/panel/overview", "") // leaves a connection to be reused
+	if r := s.do("POST", "/api/v1/memory/add", `{"content":"x"}`, "Idempotency-Key: k1"); r.status != 200 || r.body != `{"content":"x"}` || calls.Load() != 2 {
+		t.Errorf("got %d %s after %d calls, want the echo after 2", r.status, r.body, calls.Load())
+	}
+}
+
 func TestProxyLimitsTheQuery(t *testing.T) {
 	s := proxied(t, func(w http.ResponseWriter, _ *http.Request) { answerJSON(w, "{}") })
 	s.do("GET", "/api/v1/panel/items?"+strings.Repeat("a=1&", 63)+"b=1", "").want(t, 200, "")
