@@ -13,15 +13,17 @@ const (
 	// limit a little above.
 	maxDepth = 200
 
-	// maxValues is how many values a line may hold. A parsed value takes some
-	// eighty bytes, however short it was.
-	maxValues = 500_000
+	// maxValues is how many values a line may hold, and maxWholeValues a document.
+	// A parsed value takes some hundred bytes, however short it was.
+	maxValues      = 1 << 16
+	maxWholeValues = 1 << 19
 
 	resyncs = 8 // places that are tried for a good record in a bad line
 )
 
 // Decoder decodes records. The zero Decoder is ready; one serves one goroutine.
 type Decoder struct {
+	whole   bool // decodes documents instead of lines
 	scanner fastjson.Scanner
 	parser  fastjson.Parser
 	scratch []byte
@@ -43,16 +45,20 @@ func (d *Decoder) decode(line []byte, torn bool, f func(Value)) (n int, ok bool)
 	if len(line) == 0 {
 		return 0, true
 	}
-	if len(line) > longLine {
-		if tooMany(line) {
-			return 0, false
-		}
-		defer func() { *d = Decoder{} }() // its memory is for usual lines
-	}
 	fixSurrogates(line)
 	if tooDeep(line) {
 		d.scratch = flatten(d.scratch[:0], line)
 		line = d.scratch
+	}
+	most := maxValues
+	if d.whole {
+		most = maxWholeValues
+	}
+	switch values := countValues(line, most/8); {
+	case values > most:
+		return 0, false
+	case values > most/8 || len(line) > longLine:
+		defer func() { *d = Decoder{whole: d.whole} }() // its memory is for usual lines
 	}
 	d.scanner.InitBytes(line)
 	for d.scanner.Next() {
@@ -88,15 +94,26 @@ func (d *Decoder) resync(line []byte, f func(Value)) bool {
 	return false
 }
 
-// tooMany reports whether line holds more values than can be held.
-func tooMany(line []byte) bool {
-	n := 0
+// countValues returns how many values line holds if they are more than some.
+// It need not be exact below.
+func countValues(line []byte, some int) int {
+	n := 1
+	if len(line) <= 2*some { // a value and what separates it take two bytes
+		return n
+	}
+	for _, c := range []byte("{[,") {
+		n += bytes.Count(line, []byte{c})
+	}
+	if n <= some {
+		return n
+	}
+	n = 1
 	scanJSON(line, func(c byte, _ int) {
 		if c != '}' && c != ']' {
 			n++
 		}
 	})
-	return n > maxValues
+	return n
 }
 
 func tooDeep(line []byte) bool {

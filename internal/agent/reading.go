@@ -183,7 +183,7 @@ func (r *reading[S]) run(ctx context.Context, yield func(Item, error) bool) erro
 // record parses one line. When a part of a turn opens in it, the reading would
 // have to go on here, with the state as it was before the line.
 func (r *reading[S]) record(l line) {
-	r.b.at = place{path: r.src.Path, line: l.number, offset: l.offset, end: l.end}
+	r.b.at = place{path: r.src.Path, line: l.number, offset: l.offset, end: l.stop}
 	if l.skipped {
 		r.b.Skip("longer than can be held")
 		return
@@ -201,7 +201,7 @@ func (r *reading[S]) record(l line) {
 		r.mark.state = r.marshal(before)
 	}
 	if r.b.turn != nil && n > 0 {
-		r.b.turn.Source.End = l.end
+		r.b.turn.Source.End = l.stop
 	}
 }
 
@@ -273,7 +273,8 @@ func (r *reading[S]) whole() error {
 			return err
 		}
 	}
-	r.record(line{text: bytes.TrimPrefix(data, []byte("\ufeff")), number: 1, end: size})
+	r.decoder.whole = true
+	r.record(line{text: bytes.TrimPrefix(data, []byte("\ufeff")), number: 1, end: size, stop: size})
 	r.lines.offset = size
 	return nil
 }
