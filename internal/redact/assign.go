@@ -44,8 +44,8 @@ const (
 // for a secret.
 func assigned(judge func(x *scan, f *field) bool) matcher {
 	return func(x *scan, at, end int) bool {
-		f, ok := x.field(at, end)
-		return ok && judge(x, &f) && x.assign(&f)
+		f := &x.field
+		return x.read(f, at, end) && judge(x, f) && x.assign(f)
 	}
 }
 
@@ -62,9 +62,10 @@ func (x *scan) assign(f *field) bool {
 	return true
 }
 
-// field reads the field whose name has the keyword at text[at:end].
-func (x *scan) field(at, end int) (f field, ok bool) {
+// read reads the field whose name has the keyword at text[at:end].
+func (x *scan) read(f *field, at, end int) bool {
 	s := x.text
+	*f = field{}
 	stop := end
 	for stop < len(s) && stop-end < 32 && (is(s, stop, word) || s[stop] == '.' && is(s, stop+1, letter)) {
 		stop++
@@ -75,8 +76,9 @@ func (x *scan) field(at, end int) (f field, ok bool) {
 	if f.quote.mark != 0 && x.byte(i) == ']' { // env["NAME"] = …
 		i++
 	}
-	if i, ok = x.operator(i, &f); !ok {
-		return f, false
+	i, ok := x.operator(i, f)
+	if !ok {
+		return false
 	}
 	start := at
 	for start > x.from && at-start < 64 && is(s, start-1, word|dot) && !x.escapeLetter(start-1) && !x.colourEnd(start-1) {
@@ -97,7 +99,7 @@ func (x *scan) field(at, end int) (f field, ok bool) {
 	case tag:
 		ok = start > 0 && s[start-1] == '<'
 	}
-	return f, ok && x.value(i, &f)
+	return ok && x.value(i, f)
 }
 
 // operator reads what stands between the name that ends at i and its value.
@@ -220,7 +222,7 @@ func (x *scan) open(i int, f *field) int {
 // typed returns the quote that opens a value after a type, in fields such as
 // password: str = "…"; or none.
 func (x *scan) typed(i int, v string) (quote, int) {
-	if !typeNames[strings.ToLower(v)] {
+	if !in(typeNames, v) {
 		return quote{}, i
 	}
 	i = x.blanks(i)
@@ -268,6 +270,19 @@ func (x *scan) bare(i int, all bool) int {
 func (x *scan) parameter(i int) bool {
 	next := skipAtMost(x.text, i+1, 40, word|dot)
 	return next == len(x.text) || strings.IndexByte("=;& \"'`\\\n", x.text[next]) >= 0
+}
+
+// lineStarts reports whether only blanks, or marks of a list or a comment, are
+// before i in its line.
+func (x *scan) lineStarts(i int) bool {
+	for limit := i - 64; i > max(0, limit); i-- {
+		if c := x.text[i-1]; c < ' ' && c != '\t' || x.escapeLetter(i-1) || strings.IndexByte("\"'`", c) >= 0 {
+			return true
+		} else if strings.IndexByte(" \t-#/*>|+;", c) < 0 {
+			return false
+		}
+	}
+	return i == 0
 }
 
 // lineBegins reports whether a line begins at i, or the argument of a command

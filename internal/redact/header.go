@@ -2,6 +2,7 @@ package redact
 
 import (
 	enc "encoding/base64"
+	"math"
 	"strings"
 )
 
@@ -21,27 +22,28 @@ func authorization(x *scan, _, end int) bool {
 	for _, scheme := range schemes {
 		if len(x.text)-i > len(scheme) && strings.EqualFold(x.text[i:i+len(scheme)], scheme) {
 			start := x.blanks(i + len(scheme))
-			return x.credential(start, 6) || scheme == "Basic" && x.basic(start)
+			return x.credential(start, 6, 20) || scheme == "Basic" && x.basic(start)
 		}
 	}
 	// Without a scheme only a quoted value or a header's is one.
-	return (q.mark != 0 || x.lineEnds(skip(x.text, i, opaque))) && x.credential(i, 8)
+	return (q.mark != 0 || x.lineEnds(skip(x.text, i, opaque))) && x.credential(i, 8, math.MaxInt)
 }
 
 var schemes = []string{"Bearer", "Basic", "Token", "ApiKey", "Api-Key", "Bot", "Digest", "Negotiate", "OAuth", "Key", "JWT"}
 
-// credential cuts the token68 at i if it has n bytes and looks random.
-func (x *scan) credential(i, n int) bool {
+// credential cuts the token68 at i if it has n bytes and looks random, or if it
+// is long.
+func (x *scan) credential(i, n, long int) bool {
 	stop := skip(x.text, i, opaque)
 	v := x.text[i:stop]
-	if len(v) < n || placeholder(v) || !random(v) && len(v) < 20 || codeFollows(x.text, stop) {
+	if len(v) < n || placeholder(v) || !random(v) && len(v) < long || codeFollows(x.text, stop) {
 		return false
 	}
 	return x.cut(i, x.token(i, opaque, 1))
 }
 
 // bearer matches a bearer token without the name of its header.
-func bearer(x *scan, _, end int) bool { return x.credential(x.blanks(end), 16) }
+func bearer(x *scan, _, end int) bool { return x.credential(x.blanks(end), 16, math.MaxInt) }
 
 // basic matches a user and password in base64 (RFC 7617) without the name of
 // the header.
@@ -112,9 +114,8 @@ func session(name, value string) bool {
 			return false
 		}
 	}
-	name = strings.ToLower(name)
 	for _, part := range []string{"sess", "sid", "auth", "tok", "jwt", "csrf", "xsrf", "secret", "remember", "login", "key"} {
-		if strings.Contains(name, part) {
+		if containsFold(name, part) {
 			return true
 		}
 	}

@@ -20,7 +20,7 @@ func passwords(x *scan, f *field) bool { return x.secret(f, f.trust(strong)) }
 // abbreviations judges pass and pwd, which stand for a secret only as a word of
 // their own.
 func abbreviations(x *scan, f *field) bool {
-	if !f.whole() {
+	if !f.whole() || f.op == gap && !f.flag || f.name == "PWD" || f.name == "OLDPWD" {
 		return false
 	}
 	assigned := f.env || f.flag || f.query || f.quote.mark != 0 || f.in.mark != 0 || strings.EqualFold(f.keyword(), "pwd")
@@ -32,6 +32,9 @@ func secrets(x *scan, f *field) bool {
 }
 
 func tokens(x *scan, f *field) bool {
+	if hasSuffixFold(f.left, "publickey") { // the name of a .NET assembly
+		return false
+	}
 	return x.secret(f, f.trust(f.qualified("access", "auth", "api", "refresh", "bot", "private", "bearer", "secret", "personal", "vault", "deploy")))
 }
 
@@ -46,7 +49,7 @@ func keys(x *scan, f *field) bool {
 		"storage", "master", "crypto", "cipher", "hmac", "aes", "preshared", "license", "subscription",
 	} {
 		if hasSuffixFold(left, s) {
-			return x.secret(f, f.trust(strong))
+			return x.secret(f, f.trust(x.assigned(f)))
 		}
 	}
 	if hasSuffixFold(left, "public") || hasSuffixFold(left, "publishable") || !f.env && !hasSuffixFold(left, "service") && !hasSuffixFold(left, "admin") {
@@ -55,7 +58,24 @@ func keys(x *scan, f *field) bool {
 	return len(f.value(x)) >= 16 && x.secret(f, f.trust(weak))
 }
 
-func credentials(x *scan, f *field) bool { return x.secret(f, f.trust(weak)) }
+// assigned is strong for a key of some length that is in quotes or was set on
+// purpose. In code, a key is assigned to a key all the time.
+func (x *scan) assigned(f *field) trust {
+	if v := f.value(x); len(v) >= 6 && !dotted(v) && (f.in.mark != 0 || f.op == said || f.env || f.flag || f.query) {
+		return strong
+	}
+	return weak
+}
+
+func credentials(x *scan, f *field) bool {
+	return !strings.HasSuffix(f.value(x), "aws4_request") && x.secret(f, f.trust(weak))
+}
+
+// mnemonics judges the words that a wallet is restored from.
+func mnemonics(x *scan, f *field) bool {
+	v := f.value(x)
+	return f.in.mark != 0 && len(strings.Fields(v)) >= 12 && words(v)
+}
 
 // auths judges _auth in an npmrc and auth in a Docker configuration, which are
 // a user and a password in base64.
@@ -96,10 +116,6 @@ func (f *field) qualified(words ...string) trust {
 	return weak
 }
 
-func hasSuffixFold(s, suffix string) bool {
-	return len(s) >= len(suffix) && strings.EqualFold(s[len(s)-len(suffix):], suffix)
-}
-
 // wordBefore returns the word that a blank parts from the name, for "API key".
 func (x *scan) wordBefore(f *field) string {
 	end := f.begin - 1
@@ -114,34 +130,34 @@ func (x *scan) wordBefore(f *field) string {
 func (f *field) trust(t trust) trust {
 	for w := range parts(f.right) {
 		switch {
-		case aboutWords[w]:
+		case in(aboutWords, w):
 			return never
-		case !restWords[w] && !digits(w):
+		case !in(restWords, w) && !digits(w):
 			t = min(t, weak)
 		}
 	}
-	if f.right != "" && is(f.right, 0, lower) && f.right != "s" && !restWords[f.right] {
+	if f.right != "" && is(f.right, 0, lower) && f.right != "s" && !in(restWords, f.right) {
 		return never // another word: secretary, tokenizer, keyboard
 	}
 	if strings.EqualFold(f.right, "s") {
 		t = min(t, weak)
 	}
 	for w := range parts(f.left) {
-		if doubtWords[w] {
+		if in(doubtWords, w) {
 			t = min(t, weak)
 		}
 	}
 	return t
 }
 
-// parts yields the words of a name in lower case: snake, kebab or camel case.
+// parts yields the words of a name in snake, kebab or camel case.
 func parts(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(name); {
 			start := skip(name, i, ^alnum)
 			end := skip(name, start, upper|digit)
 			end = skip(name, end, lower)
-			if end > start && !yield(strings.ToLower(name[start:end])) {
+			if end > start && !yield(name[start:end]) {
 				return
 			}
 			i = max(end, start+1)
@@ -154,7 +170,7 @@ var aboutWords = names(`file path dir name names id ids ref url uri endpoint typ
 	errors regex pattern format expires expiry expiration expire exp ttl age timeout reset change changed required
 	enabled disabled valid invalid validator validation schema env var prompt store manager provider stdin arn version
 	usage used index idx offset position map list set array stream source at by scope scopes algorithm alg method mode
-	status state column table alias ring per sec second rate speed cost price`)
+	status state column table alias ring per sec second rate speed cost price header headers`)
 
 var restWords = names(`prod production dev development test testing stage staging live local value val string str text
 	plain raw base key old new current default main root admin user db data hash primary secondary v1 v2 confirmation
@@ -162,7 +178,7 @@ var restWords = names(`prod production dev development test testing stage stagin
 
 var doubtWords = names(`max min num n total count is has no forgot forgotten reset show hide toggle require requires
 	invalid wrong missing bad next prev page continuation cursor eos bos pad unk sep cls mask public input output
-	prompt completion cached use with without enable allow`)
+	prompt completion cached pagination use with without enable allow`)
 
 // secret judges the value of a field.
 func (x *scan) secret(f *field, t trust) bool {
@@ -176,7 +192,7 @@ func (x *scan) secret(f *field, t trust) bool {
 	case said:
 		f.end -= len(v) - len(strings.TrimRight(v, ".,!?"))
 		v = f.value(x)
-		return t == strong && !placeholder(v) && !digest(v) && (random(v) && !strings.HasPrefix(v, "base") && !strings.HasPrefix(v, "utf"))
+		return (t == strong || len(v) >= 20) && random(v) && !placeholder(v) && !label(v) && !hasPrefixFold(v, "base") && !hasPrefixFold(v, "utf")
 	case tag:
 		return !placeholder(v) && !strings.Contains(v, " ") && (t == strong || random(v))
 	}
@@ -192,7 +208,7 @@ func (x *scan) bySpace(f *field, v string, t trust) bool {
 	case placeholder(v) || digest(v):
 		return false
 	case f.flag:
-		return v[0] != '-' && !flagWords[strings.ToLower(v)] && (t == strong || random(v) || len(v) >= 20)
+		return v[0] != '-' && !in(flagWords, v) && (t == strong || random(v) || len(v) >= 20)
 	case f.in.mark == '\'' && t == strong: // PASSWORD '…' in SQL
 		return f.ending == closed && !strings.Contains(v, " ")
 	case f.in.mark != 0:
@@ -211,7 +227,7 @@ func (x *scan) netrc(f *field) bool {
 	return strings.Contains(before, "login ") && strings.Contains(before, "machine ")
 }
 
-var flagWords = names(`flag option argument arg parameter param value is and or to for from in on the a an with of as if
+var flagWords = names(`flag flags option options arguments parameters values argument arg parameter param value is and or to for from in on the a an with of as if
 	when where which that this must should can will not instead directly via using file prompt it so but are was`)
 
 // quotedSecret judges a value in quotes.
@@ -227,14 +243,14 @@ func (x *scan) quotedSecret(f *field, v string, t trust) bool {
 	case strings.ContainsAny(v, " \t"):
 		return t == strong && phrase(f, v)
 	}
-	return t == strong || random(v) || len(v) >= 8 && strings.ContainsAny(v, "!@#$%^&*") && skip(v, 0, letter) > 0 && !identifier(v)
+	return t == strong || random(v) && !strings.Contains(v, "&") || len(v) >= 8 && strings.ContainsAny(v, "!@#$%^&*") && skip(v, 0, letter) > 0 && !identifier(v)
 }
 
 // phrase reports whether a text with blanks is a secret and no sentence about
 // one: words where a pass phrase is asked for, else a word that looks random.
 func phrase(f *field, v string) bool {
 	list := strings.Fields(v)
-	if strings.EqualFold(f.keyword(), "passphrase") || strings.EqualFold(f.keyword(), "mnemonic") {
+	if strings.EqualFold(f.keyword(), "passphrase") {
 		return len(list) >= 3 && words(v)
 	}
 	if f.quote.mark == 0 || len(list) > 4 {
@@ -255,17 +271,17 @@ func (x *scan) bareSecret(f *field, v string, t trust) bool {
 		f.end -= len(v) - len(strings.TrimRight(v, ".:"))
 		v = f.value(x)
 	}
-	if placeholder(v) || path(v) || digest(v) || strings.HasPrefix(v, "-----") || !f.line && strings.ContainsAny(v, "([{") {
+	if placeholder(v) || strings.EqualFold(v, f.keyword()) || path(v) || digest(v) || strings.HasPrefix(v, "-----") || !f.line && strings.ContainsAny(v, "([{") {
 		return false
 	}
 	number := digits(v)
 	switch {
 	case t == strong && number:
 		return sure || len(v) >= 4
-	case number || codeFollows(x.text, f.end):
+	case number || codeFollows(x.text, f.end) || t == weak && strings.Contains(v, "*"):
 		return false
 	case sure && t == strong:
-		return !flagWords[strings.ToLower(v)] || !f.flag
+		return !in(flagWords, v) || !f.flag
 	case sure:
 		return random(v) || len(v) >= 12 && !label(v)
 	case random(v):
@@ -277,10 +293,14 @@ func (x *scan) bareSecret(f *field, v string, t trust) bool {
 // plain judges a value that is made of words, or is one with a number or a mark:
 // in settings it is a weak password, in code and prose it is not.
 func (x *scan) plain(f *field, v string) bool {
+	glued := f.start == f.begin+len(f.name)+1
+	number := strings.ContainsAny(v, "0123456789")
 	// name=value with a blank behind it is one of a list of settings.
-	ends := x.lineEnds(f.end) || f.op == equals && f.start == f.begin+len(f.name)+1 && is(x.text, f.end, blank)
+	ends := x.lineEnds(f.end) || f.op == equals && glued && is(x.text, f.end, blank)
 	switch {
-	case len(v) < 4 || !ends || codeWords[strings.ToLower(v)] || label(v) || dotted(v):
+	case f.op == colon && glued && !number, f.op == equals && !glued && !number && !x.lineStarts(f.begin):
+		return false
+	case len(v) < 4 || !ends || in(codeWords, v) || label(v) || dotted(v):
 		return false
 	case strings.ContainsAny(v[1:len(v)-1], "!@#$%^&*~+"):
 		return is(v, 0, alnum)

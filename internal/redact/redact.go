@@ -35,18 +35,16 @@ var table = sync.OnceValue(func() *filter { return compile(rules) })
 
 // search returns the secrets of s in their order, none touching another's bytes.
 func search(s string) []cut {
-	table := table()
-	x := scan{text: s, filter: table}
-	if x.run(); !x.escaped {
-		return x.cuts
+	cuts, escaped := scan{text: s, filter: table()}.run()
+	if !escaped {
+		return cuts
 	}
 	plain, shifts := unescape(s)
-	x = scan{text: plain, unescaped: true, filter: table}
-	x.run()
-	for i, c := range x.cuts {
-		x.cuts[i] = shifts.cut(c)
+	cuts, _ = scan{text: plain, filter: table(), unescaped: true}.run()
+	for i, c := range cuts {
+		cuts[i] = shifts.cut(c)
 	}
-	return x.cuts
+	return cuts
 }
 
 func replace(s string, cuts []cut) string {
@@ -84,49 +82,73 @@ type cut struct {
 // scan is one search through a text.
 type scan struct {
 	text      string
-	unescaped bool // text is what unescape made
 	filter    *filter
+	unescaped bool // text is what unescape made
 
 	rule    string // id of the rule being tried
 	from    int    // end of the last cut; nothing before it is looked at
 	cuts    []cut
-	escaped bool // text has escapes that may hide a secret
-	wordEnd int  // end of the last run of word characters that was measured
+	escaped bool  // text has escapes that may hide a secret
+	wordEnd int   // end of the last run of word characters that was measured
+	field   field // the last one that was read
 }
 
-// run finds the cuts. The loop is where the time goes: it reads each byte once
-// and calls a matcher only where the keyword of a rule stands.
-func (x *scan) run() {
-	state := x.filter.start
+// run returns the cuts, or that the text must be unescaped first. The loop is
+// where the time goes: it reads each byte once and does more only where the
+// keyword of a rule may stand. The scan goes to the heap where the first one
+// does, so that most texts need no memory.
+func (start scan) run() (cuts []cut, escaped bool) {
+	var x *scan
+	from, state := 0, start.filter.start
 	for i := 0; ; i++ {
-		i, state = x.filter.next(x.text, i, state)
-		if i >= len(x.text) || x.escaped {
-			return
+		i, state = start.filter.next(start.text, i, state)
+		if i >= len(start.text) {
+			break
 		}
-		if x.try(i + 1) {
-			i, state = x.from-1, x.filter.start
+		for n := min(lanes, i+1-from); n >= 2; n-- {
+			list := start.filter.at(start.text, i+1, n)
+			if x == nil {
+				if !standsAny(list, start.text, i+1-n) {
+					continue
+				}
+				x = &scan{text: start.text, filter: start.filter, unescaped: start.unescaped}
+			}
+			if x.try(list, i+1-n) {
+				from = x.from
+				i, state = from-1, start.filter.start
+				break
+			}
+		}
+		if x != nil && x.escaped {
+			return nil, true
 		}
 	}
+	if x == nil {
+		return nil, false
+	}
+	return x.cuts, false
 }
 
-// try runs the rules whose keywords begin just before i, and reports whether
-// one of them made a cut.
-func (x *scan) try(i int) bool {
-	for n := lanes; n >= 2; n-- {
-		at := i - n
-		if at < x.from {
+// try runs the rules of the keywords that stand at i, and reports whether one of
+// them made a cut.
+func (x *scan) try(list []keyword, i int) bool {
+	for n := range list {
+		k := &list[n]
+		if !k.stands(x.text, i) || k.alone && !x.begins(i) {
 			continue
 		}
-		list := x.filter.at(x.text, i, n)
-		for l := range list {
-			k := &list[l]
-			if !k.stands(x.text, at) || k.alone && !x.begins(at) {
-				continue
-			}
-			x.rule = k.id
-			if k.match(x, at, at+len(k.text)) {
-				return true
-			}
+		x.rule = k.id
+		if k.match(x, i, i+len(k.text)) {
+			return true
+		}
+	}
+	return false
+}
+
+func standsAny(list []keyword, s string, i int) bool {
+	for n := range list {
+		if list[n].stands(s, i) {
+			return true
 		}
 	}
 	return false

@@ -19,7 +19,7 @@ func placeholder(v string) bool {
 		}
 		return words(rest) || strings.ContainsAny(rest, ">}])")
 	case '$':
-		return strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "(") || words(rest)
+		return strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "(") || skip(rest, 0, word|opaque|blank) == len(rest)
 	case '%':
 		return strings.HasPrefix(rest, "(") || strings.HasSuffix(rest, "%") || len(rest) == 1
 	case '<', '{', '(':
@@ -30,21 +30,49 @@ func placeholder(v string) bool {
 			return true
 		}
 	}
-	if len(v) > 48 {
-		return false
-	}
-	lower := strings.ToLower(v)
-	return emptyNames[lower] || typeNames[lower] || words(lower) && hint(lower)
+	return in(emptyNames, v) || in(typeNames, v) || len(v) <= 48 && words(v) && hint(v)
 }
 
 // hint reports whether a text of words says what to put in its place.
 func hint(v string) bool {
 	for _, part := range []string{"your", "placeholder", "redacted", "changeme", "change-me", "change_me", "example", "insert"} {
-		if strings.Contains(v, part) {
+		if containsFold(v, part) {
 			return true
 		}
 	}
-	return strings.HasSuffix(v, "here") || strings.HasPrefix(v, "enter")
+	return hasSuffixFold(v, "here") || hasPrefixFold(v, "enter")
+}
+
+// in reports whether the set has v, which may be in any case.
+func in(set map[string]bool, v string) bool {
+	var lowered [24]byte
+	if len(v) > len(lowered) {
+		return false
+	}
+	for i := range len(v) {
+		lowered[i] = v[i]
+		if is(v, i, upper) {
+			lowered[i] += 'a' - 'A'
+		}
+	}
+	return set[string(lowered[:len(v)])]
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+func hasSuffixFold(s, suffix string) bool {
+	return len(s) >= len(suffix) && strings.EqualFold(s[len(s)-len(suffix):], suffix)
+}
+
+func containsFold(s, part string) bool {
+	for i := range len(s) - len(part) + 1 {
+		if s[i]|0x20 == part[0] && strings.EqualFold(s[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
 }
 
 var emptyNames = names(`null nil none undefined true false yes no on off empty unset unknown missing invalid default
@@ -94,15 +122,27 @@ func random(v string) bool {
 	case lowers+uppers == 0:
 		return false
 	case numbers == 0:
-		return len(v) >= 16 && lowers >= len(v)/4 && uppers >= len(v)/4
+		return len(v) >= 16 && 3*lowers >= len(v) && 3*uppers >= len(v)
 	}
-	return !numbered(v) && !dated(v) && !version(v) && !path(v)
+	return !numbered(v) && !dated(v) && !version(v) && !path(v) && !located(v) && !constant(v)
 }
 
 // numbered reports whether v is a word with a short number behind it.
 func numbered(v string) bool {
 	i := skip(v, 0, letter|under|minus|dot)
 	return len(v)-i <= 2 && digits(v[i:])
+}
+
+// constant reports whether v is a number in hexadecimal notation.
+func constant(v string) bool {
+	v = strings.TrimPrefix(v, "-")
+	return len(v) <= 18 && (strings.HasPrefix(v, "0x") || strings.HasPrefix(v, "0X"))
+}
+
+// located reports whether v begins with a line number, as in file:12:text.
+func located(v string) bool {
+	n := skipAtMost(v, 0, 7, digit)
+	return n > 0 && strings.HasPrefix(v[n:], ":")
 }
 
 // dated reports whether v begins as a date of ISO 8601 does.
@@ -133,7 +173,7 @@ func path(v string) bool {
 // digest reports whether v says what hash it is, or is a public key.
 func digest(v string) bool {
 	for _, p := range []string{"sha1", "sha256", "sha384", "sha512", "md5", "h1:", "ssh-", "ecdsa-", "bcrypt", "argon2", "scrypt", "pbkdf2"} {
-		if len(v) >= len(p) && strings.EqualFold(v[:len(p)], p) {
+		if hasPrefixFold(v, p) {
 			return true
 		}
 	}
@@ -155,9 +195,9 @@ func label(v string) bool {
 	switch {
 	case letters == len(v) && is(v, 0, upper) && skip(v, 1, lower) == len(v):
 		return true
-	case upperCase(v) && strings.Contains(v, "_") && !strings.ContainsAny(v, "0123456789"):
+	case upperCase(v) && strings.Contains(v, "_") && numbers(v) <= 2:
 		return true
-	case (v[0] == '#' || v[0] == '.') && skip(v, 1, letter|minus|under) == len(v):
+	case (v[0] == '#' || v[0] == '.') && skip(v, 1, word) == len(v):
 		return true
 	case v[0] >= utf8.RuneSelf && !strings.ContainsAny(v, "0123456789"):
 		return true
@@ -169,9 +209,8 @@ func label(v string) bool {
 
 // secretWords reports whether v has a word in it that names a secret.
 func secretWords(v string) bool {
-	v = strings.ToLower(v)
 	for _, w := range []string{"pass", "pwd", "secret", "token", "key", "cred"} {
-		if strings.Contains(v, w) {
+		if containsFold(v, w) {
 			return true
 		}
 	}
@@ -180,8 +219,19 @@ func secretWords(v string) bool {
 
 // identifier reports whether v is made of several words, as identifiers are.
 func identifier(v string) bool {
-	if skip(v, 0, letter|under|minus|dot) != len(v) {
+	if skip(v, 0, word|dot) != len(v) || numbers(v) > 2 {
 		return false
 	}
 	return strings.ContainsAny(v, "_-.") || skip(v, 0, lower) < len(v) && is(v, 0, lower)
+}
+
+// numbers counts the digits of v.
+func numbers(v string) int {
+	n := 0
+	for i := range len(v) {
+		if is(v, i, digit) {
+			n++
+		}
+	}
+	return n
 }
