@@ -25,7 +25,8 @@ type Subscription struct {
 }
 
 // Next waits for the next event. It returns the error of ctx when that ends
-// first, and [ErrClosed] after the last event.
+// first, and [ErrClosed] after the last event. An event that is there already is
+// returned even if ctx has ended.
 func (s *Subscription) Next(ctx context.Context) (ambry.Event, error) {
 	e, _, err := s.NextJSON(ctx)
 	return e, err

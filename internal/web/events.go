@@ -16,7 +16,8 @@ import (
 // Follower is one reader's place in a sequence of events; package event has one.
 type Follower interface {
 	// NextJSON waits for the next event, and returns it with its JSON, which is
-	// one line. The bytes are shared by all readers.
+	// one line. An event that is there already is returned even if ctx has ended.
+	// The bytes are shared by all readers.
 	NextJSON(ctx context.Context) (ambry.Event, []byte, error)
 	// Position is the id of the last event returned, or of the one before the
 	// first. It has the form epoch-sequence.
@@ -77,45 +78,60 @@ type stream struct {
 	buf     bytes.Buffer
 }
 
+// batchSize is how many bytes of events that wait are sent in one write.
+const batchSize = 16 << 10
+
 // run returns when the reader is gone, too slow, or the events have ended.
 func (s *stream) run(ctx context.Context) {
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	s.buf.WriteString("retry: 2000\n\n")
 	now := time.Now()
 	epoch, _ := cutLast(s.events.Position(), '-')
-	if s.tell(now, ambry.AppConnected{ConnectedAt: now.UTC(), Epoch: epoch}) != nil {
-		return
-	}
-	beat := now.Add(s.cfg.Heartbeat)
-	for {
+	err := s.tell(now, ambry.AppConnected{ConnectedAt: now.UTC(), Epoch: epoch})
+	for beat := now.Add(s.cfg.Heartbeat); err == nil && s.send() == nil; {
 		wait, stop := context.WithDeadline(ctx, beat)
-		e, data, err := s.events.NextJSON(wait)
+		err = s.collect(wait)
 		stop()
-		switch {
-		case err == nil:
-			err = s.send(e.ID, e.Type, data)
-		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			now := time.Now()
 			beat = now.Add(s.cfg.Heartbeat)
 			err = s.tell(now, ambry.AppHeartbeat{SentAt: now.UTC()})
 		}
-		if err != nil {
-			return
-		}
 	}
 }
 
-// tell sends an event of this stream alone.
+// collect waits for an event, and takes those behind it that are there already.
+func (s *stream) collect(ctx context.Context) error {
+	e, data, err := s.events.NextJSON(ctx)
+	for err == nil {
+		s.frame(e.ID, e.Type, data)
+		if s.buf.Len() >= batchSize {
+			break
+		}
+		e, data, err = s.events.NextJSON(ended)
+	}
+	if s.buf.Len() > 0 {
+		return nil // an error that lasts comes again
+	}
+	return err
+}
+
+// ended is a context that has: waiting with it means only looking.
+var ended = func() context.Context {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	return ctx
+}()
+
+// tell adds an event of this stream alone.
 func (s *stream) tell(at time.Time, payload ambry.Payload) error {
 	e := ambry.Event{ID: s.events.Position(), Type: payload.Topic(), Timestamp: at.UTC(), Payload: payload}
 	data, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	return s.send(e.ID, e.Type, data)
+	s.frame(e.ID, e.Type, data)
+	return err
 }
 
-func (s *stream) send(id, topic string, data []byte) error {
+func (s *stream) frame(id, topic string, data []byte) {
 	s.buf.WriteString("id: ")
 	s.buf.WriteString(id)
 	s.buf.WriteString("\nevent: ")
@@ -123,6 +139,10 @@ func (s *stream) send(id, topic string, data []byte) error {
 	s.buf.WriteString("\ndata: ")
 	s.buf.Write(data)
 	s.buf.WriteString("\n\n")
+}
+
+// send writes what was collected.
+func (s *stream) send() error {
 	defer s.buf.Reset()
 	if err := s.control.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)); err != nil {
 		return err

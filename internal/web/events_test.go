@@ -218,7 +218,8 @@ func TestStuckReaderIsCut(t *testing.T) {
 // A reader that stays and reads sees everything, in order, beside others that
 // never read.
 func TestLiveReadersMissNothingBesideStuckOnes(t *testing.T) {
-	bus := event.New("e1", 5000, time.Now)
+	const count = 5000
+	bus := event.New("e1", count, time.Now)
 	t.Cleanup(bus.Close)
 	s := start(t, eventsRoute(bus, web.EventsConfig{}))
 	for range 8 {
@@ -229,13 +230,14 @@ func TestLiveReadersMissNothingBesideStuckOnes(t *testing.T) {
 	for range 4 {
 		f := s.follow("")
 		f.opening("e1-0")
+		_ = f.conn.SetDeadline(time.Now().Add(time.Minute))
 		wg.Go(func() {
-			for i := 1; i <= 5000; i++ {
+			for i := 1; i <= count; i++ {
 				f.want("agent_source.scan_completed", fmt.Sprint("e1-", i))
 			}
 		})
 	}
-	for i := 1; i <= 5000; i++ {
+	for range count {
 		bus.Publish(completed("a"))
 	}
 	wg.Wait()
