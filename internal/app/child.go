@@ -70,14 +70,19 @@ func serveMemory(ctx context.Context, o Options, st *store.Store, log *slog.Logg
 	}
 	a := address{BaseURL: "http://" + ln.Addr().String(), Token: newToken()}
 	e := engine.New(engine.Config{Store: st, Now: time.Now, Version: o.Version, Logger: log})
-	handler, _ := web.New(web.Config{
-		Title: "Ambry memory runtime", Version: o.Version,
-		Token: web.Token{Header: "Authorization", Scheme: "Bearer", Secret: a.Token},
-		Log:   log,
-	}, host.Routes(e))
+	handler, _ := web.New(runtimeConfig(o.Version, a, log), host.Routes(e))
 	if err := parent.Ready(a); err != nil {
 		ln.Close()
 		return err
 	}
 	return (&web.Server{Handler: handler, Log: log}).Serve(ctx, ln)
+}
+
+func runtimeConfig(version string, a address, log *slog.Logger) web.Config {
+	return web.Config{
+		Title: "Ambry memory runtime", Version: version,
+		Description: "What stands behind /api/v1/memory/ and /api/v1/panel/ of the local API.",
+		Token:       web.Token{Header: "Authorization", Scheme: "Bearer", Secret: a.Token},
+		Log:         log,
+	}
 }

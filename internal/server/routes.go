@@ -8,7 +8,7 @@ const DocumentPath = "/api/openapi"
 // Routes is the whole of the local API.
 func (s *Server) Routes() []web.Route {
 	return []web.Route{
-		web.Fixed("/api/health", "Whether the service answers", health{OK: true, Service: "ambry-local-api"}).Open().Tag("app"),
+		web.Fixed("/api/health", "Whether the service answers", alive{OK: true, Service: "ambry-local-api"}).Open().Tag("app"),
 
 		web.Get("/api/app/bootstrap", "What a front end needs at its start", s.bootstrap).Tag("app"),
 		web.Patch("/api/app/onboarding", "Change the first steps, and the consent to read histories", s.patchOnboarding).Tag("app"),
@@ -25,8 +25,8 @@ func (s *Server) Routes() []web.Route {
 	}
 }
 
-// health says nothing but that the service answers: it is open to everybody.
-type health struct {
+// alive says nothing but that the service answers: it is open to everybody.
+type alive struct {
 	OK      bool   `json:"ok"`
 	Service string `json:"service"`
 }

@@ -1,0 +1,148 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/agent"
+	"ambry.dev/ambry/internal/agent/all"
+	"ambry.dev/ambry/internal/memory/host"
+	"ambry.dev/ambry/internal/server"
+	"ambry.dev/ambry/internal/settings"
+	"ambry.dev/ambry/internal/web"
+)
+
+var update = flag.Bool("update", false, "write docs/reference anew")
+
+const generated = "<!-- Written by \"make gen\" from the code; do not edit. -->\n\n"
+
+// The pages of docs/reference that are made of what this package puts together.
+func TestReferenceIsFresh(t *testing.T) {
+	pages := map[string]string{
+		"openapi.yaml":        serviceDocument(),
+		"memory-openapi.yaml": runtimeDocument(),
+		"events.md":           eventsPage(),
+		"settings.md":         settingsPage(t),
+		"agents.md":           agentsPage(),
+	}
+	for name, want := range pages {
+		path := filepath.Join("..", "..", "docs", "reference", name)
+		if len(want) < 200 {
+			t.Errorf("%s says hardly anything: %q", name, want)
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("docs/reference/%s is stale, run make gen:\n%s", name, diff)
+		}
+	}
+}
+
+func serviceDocument() string {
+	s := &service{options: Options{Version: "1"}}
+	api := &server.Server{Memory: http.NotFoundHandler(), Events: http.NotFoundHandler()}
+	_, doc := web.New(s.webConfig(), api.Routes())
+	return "# Written by \"make gen\" from the routes; do not edit.\n" + string(doc.YAML())
+}
+
+func runtimeDocument() string {
+	_, doc := web.New(runtimeConfig("1", address{}, nil), host.Routes(nil))
+	return "# Written by \"make gen\" from the routes; do not edit.\n" + string(doc.YAML())
+}
+
+func eventsPage() string {
+	var b strings.Builder
+	b.WriteString(generated + "# Events\n\nWhat `GET /api/events` tells. Each event is `{id, type, timestamp, payload}`; these are the payloads.\n")
+	for _, payload := range ambry.Events {
+		fmt.Fprintf(&b, "\n## %s\n\n| field | type | |\n|---|---|---|\n", payload.Topic())
+		describe(&b, "", reflect.TypeOf(payload))
+	}
+	return b.String()
+}
+
+// describe writes a row for each field of a struct, those of inner structs too.
+func describe(b *strings.Builder, prefix string, t reflect.Type) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		about := f.Tag.Get("doc")
+		if enum := f.Tag.Get("enum"); enum != "" {
+			about = strings.TrimSpace(about + " One of `" + strings.ReplaceAll(enum, ",", "`, `") + "`.")
+		}
+		inner, kind := f.Type, ""
+		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+			if inner.Kind() == reflect.Slice {
+				kind += "list of "
+			}
+			inner = inner.Elem()
+		}
+		fmt.Fprintf(b, "| `%s%s` | %s%s | %s |\n", prefix, name, kind, kindName(inner), about)
+		if inner.Kind() == reflect.Struct && inner.PkgPath() == reflect.TypeFor[ambry.Event]().PkgPath() {
+			describe(b, prefix+name+".", inner)
+		}
+	}
+}
+
+func kindName(t reflect.Type) string {
+	switch {
+	case t.String() == "time.Time":
+		return "time"
+	case t.Kind() == reflect.Struct:
+		return "object"
+	case t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	}
+	return "number"
+}
+
+func settingsPage(t *testing.T) string {
+	defaults, err := settings.Load(settings.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(generated + "# Settings\n\nIn `config.yaml` of the home directory, in the environment, or as a flag of `ambry serve --set`; " +
+		"the later of these wins. The name in the environment is `AMBRY_` and the key in capitals, with `_` for the dot.\n\n" +
+		"| key | default | |\n|---|---|---|\n")
+	for _, e := range defaults.Explain() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Key, e.Value, e.About)
+	}
+	return b.String()
+}
+
+func agentsPage() string {
+	var b strings.Builder
+	b.WriteString(generated + "# Agents\n\n| agent | id | history | where, on Linux |\n|---|---|---|---|\n")
+	home := agent.Home{Dir: "~", OS: "linux"}
+	for _, a := range all.Agents() {
+		history, where := "no", ""
+		if a.History != nil {
+			history = "read and watched"
+			roots := a.History.Roots(home)
+			for i := range roots {
+				roots[i] = "`" + filepath.ToSlash(roots[i]) + "`"
+			}
+			where = strings.Join(slices.Compact(roots), ", ")
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", a.Name, a.ID, history, where)
+	}
+	return b.String()
+}
