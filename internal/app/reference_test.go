@@ -120,10 +120,9 @@ func settingsPage(t *testing.T) string {
 	}
 	var b strings.Builder
 	b.WriteString(generated + "# Settings\n\nIn `config.yaml` of the home directory, in the environment, or as a flag of `ambry serve --set`; " +
-		"the later of these wins. The name in the environment is `AMBRY_` and the key in capitals, with `_` for the dot.\n\n" +
-		"| key | default | |\n|---|---|---|\n")
+		"the later of these wins.\n\n| key | in the environment | default | |\n|---|---|---|---|\n")
 	for _, e := range defaults.Explain() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Key, e.Value, e.About)
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", e.Key, e.Name, e.Value, e.About)
 	}
 	return b.String()
 }

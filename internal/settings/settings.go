@@ -95,6 +95,7 @@ func (s *Settings) take(e entry) error {
 // Explanation is a setting with where its value comes from.
 type Explanation struct {
 	Key    string `json:"key"`
+	Name   string `json:"name"`   // of the environment variable that sets it
 	Value  string `json:"value"`  // a secret that is set shows as stars
 	Origin string `json:"origin"` // default, file:line, a variable, or a flag
 	About  string `json:"about"`
@@ -104,7 +105,7 @@ type Explanation struct {
 func (s Settings) Explain() []Explanation {
 	var all []Explanation
 	for _, o := range options {
-		e := Explanation{Key: o.key, Value: o.show(s), Origin: s.origins[o.key], About: o.about}
+		e := Explanation{Key: o.key, Name: variable(o.key), Value: o.show(s), Origin: s.origins[o.key], About: o.about}
 		if o.secret && e.Value != "" {
 			e.Value = "********"
 		}
