@@ -22,7 +22,7 @@ import (
 // Config says what to run. A is the answer by which the child says that it is
 // ready, such as its address and token; it is decoded from JSON.
 type Config[A any] struct {
-	Name    string   // what people call it, such as memory runtime
+	Name    string   // what people call it, such as memory runtime; child process if empty
 	Command string   // path of the program
 	Args    []string // without the program; other users can see them, so no secrets
 	Env     []string // the whole environment; nil means [Environment] of ours
@@ -115,6 +115,9 @@ func New[A any](cfg Config[A]) (*Supervisor[A], error) {
 	}
 	if cfg.Env == nil {
 		cfg.Env = Environment(os.Environ())
+	}
+	if cfg.Name == "" {
+		cfg.Name = "child process"
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
