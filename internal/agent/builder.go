@@ -51,6 +51,8 @@ type Builder struct {
 	before      int        // steps of the record before that
 	head        ambry.Turn // head of that part, if it goes on with a turn
 	goesOn      ambry.Turn // head of the part that reading goes on in
+
+	withheld bool // the open part is not told yet
 }
 
 // place is where a record stands in its file, or a call in its part.
@@ -89,6 +91,7 @@ func (b *Builder) Begin(t ambry.Turn) *ambry.Turn {
 
 func (b *Builder) begin(t ambry.Turn) *ambry.Turn {
 	b.close()
+	b.withheld = false
 	b.ordinal++
 	if t.ID == "" {
 		t.ID = fmt.Sprintf("%s#%d", b.Session.ID, b.ordinal)
@@ -247,6 +250,23 @@ func (b *Builder) Result(r ambry.ToolCall) {
 	b.add(ambry.Message{Role: ambry.Assistant, At: r.At, Calls: []ambry.ToolCall{r}})
 }
 
+// Withhold keeps the open turn from being told, until Vouch is called or for
+// good. It is for the copy of a turn that may be copied in part only: told
+// later than the turn itself, it would take the place of it. A part that ends
+// because it is long is whole, and told.
+func (b *Builder) Withhold() {
+	if !b.past() {
+		b.withheld = true
+	}
+}
+
+// Vouch says that the open turn is whole.
+func (b *Builder) Vouch() {
+	if !b.past() {
+		b.withheld = false
+	}
+}
+
 // Spend adds what an agent counts by itself, apart from its messages, to the
 // last message of the open turn. Without a turn it is nobody's.
 func (b *Builder) Spend(tokens ambry.Tokens) {
@@ -336,7 +356,10 @@ func (b *Builder) Seen(t time.Time) {
 // nextPart goes on with the open turn in a new part.
 func (b *Builder) nextPart() {
 	head := ambry.Turn{ID: b.turn.ID, Part: b.turn.Part + 1, Cwd: b.turn.Cwd, Branch: b.turn.Branch, Model: b.turn.Model}
+	withheld := b.withheld
+	b.withheld = false
 	b.close()
+	b.withheld = withheld
 	b.open(head, head)
 }
 
@@ -353,9 +376,10 @@ func (b *Builder) close() {
 	b.turn = nil
 }
 
-// finished returns the open turn with its sums, unless nothing is in it.
+// finished returns the open turn with its sums, unless nothing is in it or it
+// is withheld.
 func (b *Builder) finished() (ambry.Turn, bool) {
-	if b.turn == nil || len(b.turn.Messages) == 0 {
+	if b.turn == nil || len(b.turn.Messages) == 0 || b.withheld {
 		return ambry.Turn{}, false
 	}
 	t := *b.turn

@@ -147,6 +147,27 @@ func TestMessagesCanBeChangedAndHidden(t *testing.T) {
 	}
 }
 
+func TestACopyIsToldWhenItIsWhole(t *testing.T) {
+	long := strings.Repeat("x", 40<<10)
+	b := NewBuilder("f", "")
+	for _, id := range []string{"whole", "half", "own"} {
+		b.Begin(ambry.Turn{ID: id})
+		if id != "own" {
+			b.Withhold()
+		}
+		for range 6 {
+			b.Add(said("", long))
+		}
+		if id == "whole" {
+			b.Vouch()
+		}
+	}
+	want := []string{"whole/0:2", "whole/1:2", "whole/2:2", "half/0:2", "half/1:2", "own/0:2", "own/1:2", "own/2:2"}
+	if diff := cmp.Diff(want, parts(b.Finish())); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTextsAreCut(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	b := NewBuilder("f", "")

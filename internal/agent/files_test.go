@@ -23,7 +23,7 @@ type toyState struct {
 }
 
 // toy is an agent whose records say what they are: {"session":"s","title":"x"},
-// {"begin":"t"}, {"say":"text","id":"m","call":"c"}, {"result":"c","out":"y"}.
+// {"begin":"t","copy":true}, {"end":true}, {"say":"text","call":"c"}, {"result":"c","out":"y"}.
 // One record may do all of it, in the order result, begin, say.
 var toy = agent.Files[toyState]{
 	Dirs:  func(h agent.Home) []string { return []string{filepath.Join(h.Dir, "a"), filepath.Join(h.Dir, "b")} },
@@ -50,6 +50,12 @@ func parseToy(s *toyState, v agent.Value, b *agent.Builder) {
 	if id := v.Text("begin"); id != "" {
 		s.Turn, s.Said = id, 0
 		b.Begin(ambry.Turn{ID: id, Cwd: v.Text("cwd")})
+		if v.Bool("copy") {
+			b.Withhold()
+		}
+	}
+	if v.Bool("end") {
+		b.Vouch()
 	}
 	if v.Get("say").Exists() {
 		s.Said++

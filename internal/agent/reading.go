@@ -64,8 +64,9 @@ type carry[S any] struct {
 
 	// Part is the head of the open part, if it goes on with a turn. Steps is how
 	// much of the record was done before it opened.
-	Part  ambry.Turn `json:"part,omitzero"`
-	Steps int        `json:"steps,omitempty"`
+	Part     ambry.Turn `json:"part,omitzero"`
+	Steps    int        `json:"steps,omitempty"`
+	Withheld bool       `json:"withheld,omitempty"`
 }
 
 func (f Files[S]) begin(src Source, from Mark) (*reading[S], error) {
@@ -140,7 +141,7 @@ func (r *reading[S]) restore(from Mark) bool {
 	stored.Session.Title = r.b.Session.Title
 	r.state = stored.Reader
 	r.b.Session, r.b.ordinal, r.b.closed = stored.Session, stored.Ordinal, from.Before
-	r.b.goesOn, r.b.done = stored.Part, stored.Steps
+	r.b.goesOn, r.b.done, r.b.withheld = stored.Part, stored.Steps, stored.Withheld
 	return true
 }
 
@@ -197,6 +198,7 @@ func (r *reading[S]) record(l line) {
 	r.b.done = 0
 	if r.b.opened {
 		before.Part, before.Steps = r.b.head, r.b.before
+		before.Withheld = r.b.withheld && r.b.head.ID != ""
 		r.mark.offset, r.mark.line, r.mark.before = l.offset, l.number-1, r.b.closed
 		r.mark.state = r.marshal(before)
 	}
@@ -237,7 +239,7 @@ func (r *reading[S]) item(c ambry.Conversation, done bool) Item {
 		Offset: r.mark.offset, Line: r.mark.line, State: r.mark.state, Done: done,
 		Before: r.mark.before, Messages: r.b.closed,
 	}
-	if done && r.b.turn != nil {
+	if done && r.b.turn != nil && !r.b.withheld {
 		m.Messages += int64(len(r.b.turn.Messages))
 	}
 	if r.plain != nil && m.Offset > 0 {

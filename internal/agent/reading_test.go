@@ -34,6 +34,9 @@ func history(seed uint64, turns int) string {
 		if r.IntN(3) == 0 {
 			begin["say"] = "at once"
 		}
+		if r.IntN(3) == 0 {
+			begin["copy"] = true
+		}
 		line, _ := json.Marshal(begin)
 		if r.IntN(4) == 0 && b.Len() > 0 { // on the line of the record before
 			s := strings.TrimSuffix(b.String(), "\n")
@@ -54,6 +57,9 @@ func history(seed uint64, turns int) string {
 				b.Write(line)
 			}
 			b.WriteByte('\n')
+		}
+		if r.IntN(2) == 0 {
+			b.WriteString("{\"end\":true}\n")
 		}
 	}
 	return b.String()
