@@ -165,6 +165,16 @@ func TestRoutesWithoutABodyTakeNone(t *testing.T) {
 	}
 }
 
+// A route that is quiet in the log is guarded like any other.
+func TestQuietRoutesAreGuarded(t *testing.T) {
+	s := start(t, echoRoute().Quiet())
+	s.do("POST", "/api/echo/x", `{"text":"x","Text":"y"}`).want(t, 400, "invalid_argument")
+	s.do("POST", "/api/echo/x", `{"text":"x"}`, "Content-Type: text/plain").want(t, 415, "unsupported_media_type")
+	s.do("POST", "/api/echo/x", strings.Repeat(" ", web.DefaultMaxBody+1)).want(t, 413, "payload_too_large")
+	s.do("POST", "/api/echo/x", `{"text":"x"}`).want(t, 200, "")
+	s.wantLog(true, "level=DEBUG msg=request route=/api/echo/{id} method=POST status=200")
+}
+
 // What the proxy passes on is JSON already; what has no body stays without.
 func TestProxyRouteChecksJSON(t *testing.T) {
 	s := bodies(t)

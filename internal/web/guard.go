@@ -104,7 +104,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.quiet = op.route.quiet
-	if !op.route.quiet {
+	if !op.route.constant {
 		// 6 Media, 7 JSON: forms and plain text, which pages may send without
 		// asking; packed bombs; bodies that two parsers would read differently.
 		if err := op.takeBody(a, r); err != nil {

@@ -32,7 +32,8 @@ type Route struct {
 	intake      intake
 	open        bool
 	inQuery     bool
-	quiet       bool
+	quiet       bool // in the log
+	constant    bool // the handler looks at nothing but the method
 	stream      bool
 	token       *Token
 	produces    string // media type of the answer, if it is not JSON
@@ -108,7 +109,7 @@ func Fixed(path, summary string, body any) Route {
 	}
 	return Route{
 		methods: []string{http.MethodGet, http.MethodHead}, path: path, summary: summary,
-		quiet: true, handler: fixed(data, "application/json"), shape: reflect.TypeOf(body),
+		quiet: true, constant: true, handler: fixed(data, "application/json"), shape: reflect.TypeOf(body),
 	}
 }
 
@@ -158,7 +159,7 @@ func (r Route) MaxBody(n int64) Route { r.maxBody = n; return r }
 func (r Route) Lines() Route { r.intake = intakeLines; return r }
 
 // Quiet says that programs ask this all the time: success is logged for
-// debugging only. The route takes no body.
+// debugging only.
 func (r Route) Quiet() Route { r.quiet = true; return r }
 
 // Tool names the route for use as an MCP tool.
