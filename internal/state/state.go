@@ -105,7 +105,7 @@ func (db *DB) transact(ctx context.Context, doing string, do func(*sql.Tx) error
 	if err != nil {
 		return failed(doing, err)
 	}
-	defer tx.Rollback() //nolint:errcheck // after Commit there is nothing to undo, and before it the first error counts
+	defer tx.Rollback() // after Commit it does nothing
 	if err := do(tx); err != nil {
 		return failed(doing, err)
 	}

@@ -41,7 +41,7 @@ func fill(job windows.Handle, pid uint32) error {
 	if err != nil {
 		return err
 	}
-	defer windows.CloseHandle(process) //nolint:errcheck // the job keeps the process
+	defer windows.CloseHandle(process) // the job keeps the process
 	return windows.AssignProcessToJobObject(job, process)
 }
 
