@@ -8,7 +8,6 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/event"
-	"ambry.dev/ambry/internal/memory"
 	"ambry.dev/ambry/internal/memory/remote"
 	"ambry.dev/ambry/internal/supervise"
 )
@@ -28,16 +27,18 @@ type address struct {
 // memoryRuntime is the service's side of the memory runtime: a child of its
 // own, or one that a person runs elsewhere.
 type memoryRuntime struct {
+	*remote.Client
 	child    *supervise.Supervisor[address] // nil if it is elsewhere
 	external address
 }
 
 // newMemory makes the runtime; nothing runs yet.
 func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
-	if url := s.settings.Memory.URL; url != "" {
-		return &memoryRuntime{external: address{BaseURL: url, Token: s.settings.Memory.Token}}, nil
+	m := &memoryRuntime{external: address{BaseURL: s.settings.Memory.URL, Token: s.settings.Memory.Token}}
+	m.Client = remote.New(m.target)
+	if m.external.BaseURL != "" {
+		return m, nil
 	}
-	m := &memoryRuntime{}
 	child, err := supervise.New(supervise.Config[address]{
 		Command: s.options.Executable, Args: []string{"memory"},
 		Hello:  hello{Home: s.home.Dir(), LogLevel: s.settings.Log.Level.String()},
@@ -68,9 +69,6 @@ func (m *memoryRuntime) Run(ctx context.Context) error {
 	m.child.Run(ctx)
 	return nil
 }
-
-// client returns the runtime as the rest of the service uses it.
-func (m *memoryRuntime) client() memory.Runtime { return remote.New(m.target) }
 
 // target returns where requests to the runtime go now, or why they cannot.
 func (m *memoryRuntime) target() (*url.URL, string, error) {
@@ -109,7 +107,7 @@ func (m *memoryRuntime) probe(ctx context.Context, a address) error {
 	if err != nil {
 		return err
 	}
-	_, err = remote.New(func() (*url.URL, string, error) { return base, a.Token, nil }).Status(ctx)
+	_, err = m.At(func() (*url.URL, string, error) { return base, a.Token, nil }).Status(ctx)
 	return err
 }
 
