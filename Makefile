@@ -63,6 +63,7 @@ unit: cc ## tests of all packages, with the race detector
 
 fresh: ## generated files are as `make gen` would write them
 	@scripts/notice.sh | diff -u NOTICE - || { echo "NOTICE is stale, run make gen"; exit 1; }
+	@go test -run 'ReferenceIsFresh$$' ./cmd/ambry ./internal/app
 
 vuln: ## known vulnerabilities that our code can reach
 	@scripts/vuln.sh
@@ -76,11 +77,11 @@ e2e: ## all end-to-end scenarios, with the real binary
 fuzz: ## every fuzz target, T=30s each
 	@scripts/fuzz.sh $(or $(T),30s)
 
-bench: ## benchmarks; BASE=REF compares with that commit
-	@scripts/bench.sh $(BASE)
+bench: build ## the numbers of the product; with BASE=REF the benchmarks of both commits
+	@if [ -n "$(BASE)" ]; then scripts/bench.sh $(BASE); else go run ./bench/speed; fi
 
 gen: notice ## reference pages, golden files, NOTICE
-	go test $(GOLDENS) -count=1 -update
+	go test -count=1 $(GOLDENS) -update
 
 notice: ## NOTICE: what the binary contains, under which licences
 	@mkdir -p build

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the benchmarks. With a commit as argument it runs those of that commit as
-# well, taking turns on this machine, and compares: numbers of different
-# machines or hours say nothing about each other.
+# Runs the benchmarks of the tests here and in another commit, taking turns on
+# this machine, and compares: numbers of different machines or hours say nothing
+# about each other.
 set -euo pipefail
 
-base=${1:-}
+base=$1
 out=$PWD/build/bench
 rounds=${ROUNDS:-5}
 mkdir -p "$out"
@@ -20,17 +20,11 @@ if [ -z "$(packages)" ]; then
 	echo "no benchmark found" >&2
 	exit 1
 fi
-if [ -n "$base" ]; then
-	git worktree add -f --detach "$out/base" "$base" >/dev/null
-	trap 'git worktree remove --force "$out/base"' EXIT
-fi
+git worktree add -f --detach "$out/base" "$base" >/dev/null
+trap 'git worktree remove --force "$out/base"' EXIT
 for ((i = 0; i < rounds; i++)); do
 	run "$PWD" head
-	[ -z "$base" ] || run "$out/base" base
+	run "$out/base" base
 done
 echo
-if [ -n "$base" ]; then
-	go tool -modfile=tools/go.mod benchstat base="$out/base.txt" head="$out/head.txt"
-else
-	go tool -modfile=tools/go.mod benchstat "$out/head.txt"
-fi
+go tool -modfile=tools/go.mod benchstat base="$out/base.txt" head="$out/head.txt"
