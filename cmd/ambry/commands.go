@@ -47,7 +47,7 @@ func (p *program) root() *cobra.Command {
 		Long:  about,
 		Example: `  ambry scan --allow --wait
   ambry search flaky test in the scheduler
-  ambry show tr_0199a3f2`,
+  ambry show trace_0199a3f2`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,

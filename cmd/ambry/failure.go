@@ -83,7 +83,8 @@ func (p *program) finish(ctx context.Context, err error) int {
 // describe finds out what a person has to know of err.
 func describe(err error) failure {
 	f := failure{Code: ambry.KindOf(err), Message: strings.TrimSpace(err.Error()), Hints: []string{}}
-	if known, ok := errors.AsType[*ambry.Error](err); ok {
+	known, fromService := errors.AsType[*ambry.Error](err)
+	if fromService {
 		f.Details = known.Details
 	}
 	if h, ok := errors.AsType[hinted](err); ok {
@@ -97,8 +98,7 @@ func describe(err error) failure {
 		f.Hints = append(f.Hints, `"ambry scan --allow" permits Ambry to read the histories, and says what it will read`)
 	case f.Code == ambry.Unauthorized:
 		f.Hints = append(f.Hints, "the service was restarted meanwhile; try again")
-	case f.Code == ambry.NotFound:
-	case f.Code.Status() >= 500:
+	case fromService && f.Code.Status() >= 500:
 		f.Hints = append(f.Hints, `"ambry doctor" looks for the cause`)
 	}
 	return f

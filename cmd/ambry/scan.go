@@ -172,13 +172,21 @@ func (p *program) printResults(c ambry.ScanCompletion) {
 			p.printf("  and %s\n", counted(more, "more error", "more errors"))
 		}
 	}
-	switch i := c.Imported; {
+	var turns int64
+	for _, r := range c.Results {
+		turns += r.Turns
+	}
+	i := c.Imported
+	switch {
 	case c.Stopped:
 		p.printf("Stopped. What was read stays; the next scan goes on from there.\n")
-	case i.Added+i.Updated == 0:
+	case turns == 0:
 		p.printf("Nothing new.\n")
+	case i.Added+i.Updated == 0:
+		p.printf("%s read, known already.\n", counted(turns, "turn", "turns"))
 	default:
-		p.printf("%s added, %s updated. Try: ambry search WORDS\n", counted(int64(i.Added), "turn", "turns"), count(int64(i.Updated)))
+		p.printf("%s read: %s added, %s updated. Try: ambry search WORDS\n",
+			counted(turns, "turn", "turns"), count(int64(i.Added)), count(int64(i.Updated)))
 	}
 }
 

@@ -16,7 +16,7 @@ func completion() ambry.ScanCompletion {
 	return ambry.ScanCompletion{
 		JobID: "job-1", Succeeded: true, Imported: ambry.Imported{Added: 1200, Updated: 3},
 		Results: []ambry.ScanResult{
-			{SourceID: "claude_code", Conversations: 40, Messages: 1000, Bytes: 2_500_000, Redactions: 1},
+			{SourceID: "claude_code", Conversations: 40, Messages: 1000, Turns: 1203, Bytes: 2_500_000, Redactions: 1},
 			{SourceID: "codex", Conversations: 1, Messages: 1, Bytes: 10, Skipped: 2, Errors: []string{"one file is torn"}, ErrorCount: 3},
 		},
 	}
@@ -78,7 +78,7 @@ func TestScanIsWaitedFor(t *testing.T) {
 codex: 1 message in 1 conversation, 10 B, 2 records skipped
   one file is torn
   and 2 more errors
-1,200 turns added, 3 updated. Try: ambry search WORDS
+1,203 turns read: 1,200 added, 3 updated. Try: ambry search WORDS
 `,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
@@ -87,9 +87,10 @@ codex: 1 message in 1 conversation, 10 B, 2 records skipped
 }
 
 func TestScanEnds(t *testing.T) {
-	stoppedOne, failedOne, empty := completion(), completion(), ambry.ScanCompletion{JobID: "job-1", Succeeded: true}
+	stoppedOne, failedOne, again, empty := completion(), completion(), completion(), ambry.ScanCompletion{JobID: "job-1", Succeeded: true}
 	stoppedOne.Succeeded, stoppedOne.Stopped = false, true
 	failedOne.Succeeded = false
+	again.Imported = ambry.Imported{Unchanged: 1203}
 	for _, tt := range []struct {
 		name   string
 		status ambry.ScanStatus
@@ -97,6 +98,7 @@ func TestScanEnds(t *testing.T) {
 		want   string
 	}{
 		{"with nothing new", ambry.ScanStatus{Completion: &empty}, 0, "Nothing new.\n"},
+		{"with what is known", ambry.ScanStatus{Completion: &again}, 0, "1,203 turns read, known already.\n"},
 		{"stopped by somebody else", ambry.ScanStatus{Completion: &stoppedOne}, 1, "Stopped."},
 		{"with a source that cannot be read", ambry.ScanStatus{Completion: &failedOne}, 1, "one file is torn"},
 		{"with the service", ambry.ScanStatus{}, 1, "left no result"},

@@ -21,9 +21,9 @@ func (p *program) showCommand() *cobra.Command {
 		Short: "Show a memory in full",
 		Long: `Show prints all of what is remembered under an id: what was asked and answered,
 the tools that ran and what they said, and where it was read.`,
-		Example: `  ambry show tr_0199a3f2
-  ambry show tr_0199a3f2 | less
-  ambry show tr_0199a3f2 --json`,
+		Example: `  ambry show trace_0199a3f2
+  ambry show trace_0199a3f2 | less
+  ambry show trace_0199a3f2 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.show(cmd.Context(), args[0], hidden) },
 	}

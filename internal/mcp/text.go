@@ -48,15 +48,14 @@ func tokens(text string) int {
 // failure says to an agent what went wrong and, if the memory is down, that
 // this is not an answer. The log has what the agent is not told.
 func (s *Server) failure(tool string, err error) error {
-	s.Log.Warn("tool failed", "tool", tool, "err", err)
 	known, ok := errors.AsType[*ambry.Error](err)
+	if ok && known.Kind.Status() < 500 && known.Kind != ambry.Unauthorized {
+		return known
+	}
+	s.Log.Warn("tool failed", "tool", tool, "err", err)
 	if !ok {
 		return errors.New("something went wrong inside; the person can run \"ambry doctor\"")
 	}
-	switch known.Kind {
-	case ambry.MemoryUnavailable, ambry.MemoryTimeout, ambry.UpstreamFailed, ambry.Unauthorized, ambry.Internal:
-		return fmt.Errorf("the memory cannot be asked now (%s). This says nothing about what it holds: "+
-			"go on without it, and tell the person that \"ambry doctor\" may know why", known.Message)
-	}
-	return known
+	return fmt.Errorf("the memory cannot be asked now (%s). This says nothing about what it holds: "+
+		"go on without it, and tell the person that \"ambry doctor\" may know why", known.Message)
 }
