@@ -401,6 +401,22 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
+func TestDecisionsAreInTheirIndex(t *testing.T) {
+	index, err := os.ReadFile("docs/adr/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/adr/[0-9]*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no decision found: %v", err)
+	}
+	for _, page := range pages {
+		if !bytes.Contains(index, []byte("("+filepath.Base(page)+")")) {
+			t.Errorf("%s is not in docs/adr/README.md", page)
+		}
+	}
+}
+
 // machine matches paths of the machines this is developed on. They are put
 // together from parts so that this file does not match itself.
 var machine = regexp.MustCompile(`/work` + `/(main|shared|steering|\.library|\.mirror)|/tmp` + `/homes|/farm` + `/|/bash_` + `jobs`)
