@@ -4,11 +4,13 @@ package all
 import (
 	"ambry.dev/ambry/internal/agent"
 	"ambry.dev/ambry/internal/agent/claudecode"
+	"ambry.dev/ambry/internal/agent/codex"
 )
 
 // Agents returns every agent, in the order in which people see them.
 func Agents() []agent.Agent {
 	return []agent.Agent{
 		claudecode.Agent(),
+		codex.Agent(),
 	}
 }
