@@ -50,6 +50,8 @@ func (l *lines) next() (line, error) {
 		chunk, err := l.r.ReadSlice('\n')
 		l.offset += int64(len(chunk))
 		switch {
+		case err == nil && int64(len(chunk)) == l.offset-out.offset:
+			return l.finish(out, chunk), nil // most lines are in the reader's buffer as a whole
 		case out.skipped:
 		case cut != nil:
 			l.buf = cut.append(l.buf, chunk)
@@ -64,23 +66,22 @@ func (l *lines) next() (line, error) {
 		}
 		switch {
 		case err == nil:
-			return l.finish(out), nil
+			return l.finish(out, l.buf), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			if l.offset == out.offset {
 				return line{}, io.EOF
 			}
 			out.torn = true
-			return l.finish(out), nil
+			return l.finish(out, l.buf), nil
 		default:
 			return line{}, err
 		}
 	}
 }
 
-func (l *lines) finish(out line) line {
+func (l *lines) finish(out line, text []byte) line {
 	l.number++
-	text := l.buf
 	if out.offset == 0 {
 		text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	}

@@ -113,3 +113,19 @@ func TestDataSize(t *testing.T) {
 		}
 	}
 }
+
+func TestRawIsAsItWasWritten(t *testing.T) {
+	var d Decoder
+	line := `{"a":{"b": [1, "caf\u00e9 \n", {"k\u00e9":null}],"c":"` + "\xff" + `"},"s":"x","n":null}`
+	d.Decode([]byte(line), func(v Value) {
+		if got, want := v.Raw(100, "a"), `{"b":[1,"caf\u00e9 \n",{"k\u00e9":null}],"c":"`+"\ufffd"+`"}`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got := v.Raw(100, "n") + v.Raw(100, "missing"); got != "" {
+			t.Errorf("got %q of what is not there", got)
+		}
+		if got := v.Raw(20, "a"); len(got) > 20+64 {
+			t.Errorf("%d bytes", len(got))
+		}
+	})
+}

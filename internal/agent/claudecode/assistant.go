@@ -56,7 +56,7 @@ func (s *state) blocks(r row, v agent.Value, m *ambry.Message) (results []ambry.
 			m.Calls = append(m.Calls, ambry.ToolCall{
 				ID:    block.Text("id"),
 				Name:  block.Text("name"),
-				Input: block.JSON(agent.MaxInput, "input"),
+				Input: block.Raw(agent.MaxInput, "input"),
 				At:    r.at,
 			})
 		default:

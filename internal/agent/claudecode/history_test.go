@@ -66,7 +66,7 @@ func clock(hour, minute, second int) string {
 
 // write puts files below .claude/projects of a new home; a name without a
 // directory is one of a session's.
-func write(t *testing.T, files map[string]string) agent.Home {
+func write(t testing.TB, files map[string]string) agent.Home {
 	t.Helper()
 	home := agent.Home{Dir: t.TempDir(), OS: "linux"}
 	for name, data := range files {

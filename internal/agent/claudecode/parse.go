@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -49,9 +50,10 @@ func (s *state) record(v agent.Value, b *agent.Builder, take func(row, *agent.Bu
 	if r.id != "" {
 		s.Leaves = [3]string{r.id, s.Leaves[0], s.Leaves[1]}
 	}
-	// A copy may have ids of its own; it says which ones it was made from.
-	if origin := v.Text("forkedFrom", "messageUuid"); origin != "" {
-		r.id = origin
+	if from := v.Get("forkedFrom"); from.Exists() {
+		s.forked(from, b)
+		// A copy may have ids of its own; it says which ones it was made from.
+		r.id = cmp.Or(from.Text("messageUuid"), r.id)
 	}
 	take(r, b)
 }

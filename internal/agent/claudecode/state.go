@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,12 +82,6 @@ func (s *state) envelope(v agent.Value, b *agent.Builder) {
 			s.named(named, v.Is("bg", "sessionKind"), b)
 		}
 	}
-	if from := v.Get("forkedFrom"); from.Exists() && session.Relation != ambry.Fork && !s.Sub {
-		parent := from.Text("sessionId") + from.Text()
-		if parent != "" && parent != session.ID {
-			session.ParentID, session.Relation = parent, ambry.Fork
-		}
-	}
 	if session.Cwd == "" {
 		if session.Cwd = v.Text("cwd"); session.Cwd != "" {
 			session.Project = agent.Project(s.root(session.Cwd, b))
@@ -99,6 +94,14 @@ func (s *state) envelope(v agent.Value, b *agent.Builder) {
 		session.Version = v.Text("version")
 	}
 	session.Background = session.Background || v.Is("bg", "sessionKind")
+}
+
+// forked takes the session that a record was copied from.
+func (s *state) forked(from agent.Value, b *agent.Builder) {
+	parent := cmp.Or(from.Text("sessionId"), from.Text())
+	if parent != "" && parent != b.Session.ID && b.Session.Relation != ambry.Fork && !s.Sub {
+		b.Session.ParentID, b.Session.Relation = parent, ambry.Fork
+	}
 }
 
 // named takes the session that the first record names. A sub-agent's records
