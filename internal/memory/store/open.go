@@ -151,20 +151,20 @@ func checkContent(ctx context.Context, conn *sql.Conn, path string) error {
 	if err := checkVersion(version, id); err != nil || version == 0 {
 		return err
 	}
-	check := `SELECT q.quick_check FROM (VALUES ('session'), ('project'), ('tally'), ('total'), ('meta')) AS t
-		JOIN pragma_quick_check(t.column1) AS q WHERE q.quick_check <> 'ok' LIMIT 1`
+	checks := []string{"session", "project", "tally", "total", "meta"} // tables
 	if dirty(path) {
-		check = `SELECT quick_check FROM pragma_quick_check(1) WHERE quick_check <> 'ok' LIMIT 1`
+		checks = []string{"1"} // all of them, as far as the first error
 	}
-	var found string
-	err = conn.QueryRowContext(ctx, check).Scan(&found)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+	for _, c := range checks {
+		var found string
+		if err := conn.QueryRowContext(ctx, "PRAGMA quick_check("+c+")").Scan(&found); err != nil {
+			return fmt.Errorf("check the memory: %w", err)
+		}
+		if found != "ok" {
+			return ambry.MemoryUnavailable.Wrap(errors.New(found), `the memory file is damaged; see "ambry doctor"`)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("check the memory: %w", err)
-	}
-	return ambry.MemoryUnavailable.Wrap(errors.New(found), `the memory file is damaged; see "ambry doctor"`)
+	return nil
 }
 
 // quickBytes is a size that quick_check reads in well under 100 ms.

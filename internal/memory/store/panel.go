@@ -67,8 +67,8 @@ func (r reader) layers(c *ambry.OverviewCounts) error {
 
 // shares returns the agents with their part of all memories, largest first.
 func (r reader) shares(all int64) ([]ambry.SourceCount, error) {
-	rows, err := r.rows(`SELECT a.name, sum(t.n) AS n FROM tally AS t JOIN agent AS a ON a.id = t.agent
-		GROUP BY a.id HAVING sum(t.n) > 0 ORDER BY n DESC, a.name`)
+	rows, err := r.rows(`SELECT a.name, sum(c.n) AS n FROM tally AS c JOIN agent AS a ON a.id = c.agent
+		GROUP BY a.id HAVING sum(c.n) > 0 ORDER BY n DESC, a.name`)
 	out, err := collectRows(rows, err, scanTwo(func(name string, n int64) ambry.SourceCount {
 		return ambry.SourceCount{Source: name, Count: n, Percentage: 100 * float64(n) / float64(max(all, 1))}
 	}))

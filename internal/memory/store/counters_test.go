@@ -1,0 +1,156 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/store"
+)
+
+// TestCountersEqualARecount does many random things and compares every counter
+// with the rows.
+func TestCountersEqualARecount(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "memory.db")
+			s, shut := openAt(t, path)
+			r := random{rand.New(rand.NewPCG(seed, 7)), t, s, nil}
+			for range 300 {
+				r.step()
+			}
+			r.compareOverview()
+			shut()
+			verify(t, path)
+		})
+	}
+}
+
+type random struct {
+	*rand.Rand
+	t   *testing.T
+	s   *store.Store
+	ids []string
+}
+
+func (r *random) step() {
+	switch r.IntN(10) {
+	case 0, 1, 2, 3, 4:
+		mustImport(r.t, r.s, r.conversation())
+	case 5:
+		m, err := r.s.Add(r.t.Context(), ambry.Note{
+			Content: r.words(), Layer: ambry.Layers[r.IntN(4)], Project: r.pick("", "/p", "/q"), Source: r.pick("", "codex"),
+			CreatedAt: day.Add(time.Duration(r.IntN(2000)-1000) * time.Hour),
+		}, r.pick("", "", "key1", "key2"))
+		if err == nil {
+			r.ids = append(r.ids, m.ID)
+		} else if k := ambry.KindOf(err); k != ambry.Conflict && k != ambry.Gone {
+			r.t.Fatal(err)
+		}
+	case 6, 7:
+		status := []ambry.Status{ambry.Activated, ambry.Resolving, ambry.Archived}[r.IntN(3)]
+		title, tags := r.words(), []string{r.words()}
+		_, err := r.s.Patch(r.t.Context(), r.id(), ambry.Patch{Status: &status, Title: &title, Tags: &tags}, "")
+		r.allow(err, ambry.NotFound)
+	case 8:
+		_, err := r.s.Forget(r.t.Context(), r.id(), "")
+		r.allow(err, ambry.NotFound)
+	case 9:
+		if r.IntN(10) == 0 {
+			r.allow(r.s.Rebuild(r.t.Context()), "")
+		}
+	}
+}
+
+func (r *random) allow(err error, kind ambry.Kind) {
+	r.t.Helper()
+	if err != nil && ambry.KindOf(err) != kind {
+		r.t.Fatal(err)
+	}
+}
+
+// conversation takes its turns from a small set, so that sessions share them.
+func (r *random) conversation() ambry.Conversation {
+	c := ambry.Conversation{Session: ambry.Session{
+		Agent: r.pick("codex", "claude_code"), ID: fmt.Sprint("session", r.IntN(6)), Background: r.IntN(4) == 0,
+		Project: r.pick("", "/p", "/q"), StartedAt: day.Add(time.Duration(r.IntN(6)) * time.Hour),
+	}}
+	for range r.IntN(4) {
+		turn := ambry.Turn{ID: fmt.Sprint("turn", r.IntN(12)), Part: r.IntN(2), At: day.Add(time.Duration(r.IntN(500)) * time.Hour),
+			Tokens: ambry.Tokens{Input: int64(r.IntN(100)), Output: int64(r.IntN(100))}}
+		for i := range r.IntN(4) {
+			turn.Messages = append(turn.Messages, ambry.Message{
+				ID: fmt.Sprint(i), Role: []ambry.Role{ambry.User, ambry.Assistant}[i%2], Text: r.words(), Hidden: r.IntN(4) == 0,
+				Calls: make([]ambry.ToolCall, r.IntN(3)),
+			})
+		}
+		c.Turns = append(c.Turns, turn)
+	}
+	return c
+}
+
+func (r *random) words() string {
+	return r.pick("alpha", "beta", "gamma") + " " + r.pick("delta", "数据库", "camelCase") + " " + fmt.Sprint(r.IntN(50))
+}
+
+func (r *random) pick(from ...string) string { return from[r.IntN(len(from))] }
+
+// id is that of a memory that is there, or was.
+func (r *random) id() string {
+	items, err := r.s.Items(r.t.Context(), ambry.ItemsQuery{Page: 1 + r.IntN(3)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if len(items.Items) > 0 && r.IntN(5) > 0 {
+		return items.Items[r.IntN(len(items.Items))].ID
+	}
+	if len(r.ids) > 0 {
+		return r.ids[r.IntN(len(r.ids))]
+	}
+	return "trace_nothing"
+}
+
+// compareOverview walks all pages and counts what the overview says.
+func (r *random) compareOverview() {
+	o, err := r.s.Overview(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var memories, turns int64
+	for page := 1; ; page++ {
+		items, err := r.s.Items(r.t.Context(), ambry.ItemsQuery{Page: page})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		memories += int64(len(items.Items))
+		if items.Total != o.Counts.Memories {
+			r.t.Errorf("the list has %d memories, the overview %d", items.Total, o.Counts.Memories)
+		}
+		if !items.HasNext {
+			break
+		}
+	}
+	for page := 1; ; page++ {
+		sessions, err := r.s.Sessions(r.t.Context(), ambry.SessionsQuery{Page: page})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, s := range sessions.Sessions {
+			turns += s.Turns
+		}
+		if !sessions.HasNext {
+			break
+		}
+	}
+	var shares int64
+	for _, s := range o.Sources {
+		shares += s.Count
+	}
+	if memories != o.Counts.Memories || turns != o.Counts.Turns || shares != memories || memories == 0 || turns == 0 {
+		r.t.Error(errors.Join(fmt.Errorf("listed %d memories and %d turns, shares add up to %d", memories, turns, shares), fmt.Errorf("overview: %+v", o.Counts)))
+	}
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// plan returns the steps of a query in the order in which SQLite nests them.
+func plan(t *testing.T, s *Store, query string) []string {
+	t.Helper()
+	rows, err := s.readers.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
+	if err != nil {
+		t.Fatalf("%v in %s", err, query)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, detail)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestSearchBeginsInTheIndex guards against a plan that walks the rows and asks
+// the text index about each one.
+func TestSearchBeginsInTheIndex(t *testing.T) {
+	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "memory.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, f := range map[string]Filter{
+		"words":           {},
+		"words and times": {After: time.Unix(1, 0), Before: time.Unix(2, 0)},
+	} {
+		query, _ := candidateQuery("x", f, 10)
+		steps := plan(t, s, query)
+		var looked []string
+		for _, step := range steps {
+			if strings.HasPrefix(step, "SCAN words") || strings.HasPrefix(step, "SEARCH") {
+				looked = append(looked, step)
+			}
+		}
+		if len(looked) != 2 || !strings.HasPrefix(looked[0], "SCAN words VIRTUAL TABLE INDEX") || looked[1] != "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)" {
+			t.Errorf("%s: the plan is %q", name, steps)
+		}
+	}
+}
+
+// wholeTable matches a step that reads all rows of a table that grows.
+var wholeTable = regexp.MustCompile(`^SCAN (memory|turn|session|change|m|t|s)\b( USING COVERING INDEX)?`)
+
+// TestNoPageReadsAWholeTable calls everything that reads and looks at the plans
+// of all that it asked.
+func TestNoPageReadsAWholeTable(t *testing.T) {
+	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "memory.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx := t.Context()
+	c := ambry.Conversation{Session: ambry.Session{ID: "s", Agent: "codex", Project: "/p"}, Turns: []ambry.Turn{{
+		ID: "t", Messages: []ambry.Message{{ID: "m", Role: ambry.User, Text: "a question"}},
+	}}}
+	n, err := s.Import(ctx, []ambry.Conversation{c})
+	if err != nil || n.Added != 1 {
+		t.Fatalf("got %+v and error %v", n, err)
+	}
+	found, err := s.Candidates(ctx, Match{All: [][]string{{"question"}}}, 10)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("got %v and error %v", found, err)
+	}
+	texts, err := s.Texts(ctx, []int64{found[0].Row})
+	if err != nil || len(texts) != 1 {
+		t.Fatalf("got %v and error %v", texts, err)
+	}
+	calls := []func() error{
+		func() error { _, err := s.Get(ctx, texts[0].ID); return err },
+		func() error { _, err := s.Overview(ctx); return err },
+		func() error { _, err := s.Health(ctx); return err },
+		func() error { _, err := s.Transcript(ctx, "s", 1); return err },
+		func() error { _, err := s.Sessions(ctx, ambry.SessionsQuery{}); return err },
+		func() error { _, err := s.Sessions(ctx, ambry.SessionsQuery{Agent: "codex"}); return err },
+		func() error { _, err := s.Sessions(ctx, ambry.SessionsQuery{Project: "/p"}); return err },
+		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{}); return err },
+		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{Agent: "codex"}); return err },
+		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{Layer: ambry.L1}); return err },
+		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{Project: "/p"}); return err },
+		func() error {
+			_, err := s.ItemsOf(ctx, []int64{found[0].Row}, ambry.ItemsQuery{Layer: ambry.L1})
+			return err
+		},
+		func() error {
+			_, err := s.Candidates(ctx, Match{Filter: Filter{Agents: []string{"codex"}, Session: "s", After: time.Unix(1, 0)}}, 10)
+			return err
+		},
+	}
+	for i, call := range calls {
+		if err := call(); err != nil {
+			t.Fatalf("call %d: %v", i, err)
+		}
+	}
+	if len(s.statements) < len(calls) {
+		t.Fatalf("only %d statements were seen", len(s.statements))
+	}
+	for query := range s.statements {
+		ordered := strings.Contains(query, "LIMIT ?")
+		for _, step := range plan(t, s, query) {
+			m := wholeTable.FindStringSubmatch(step)
+			// A page walks an index in order and stops when it is full.
+			if m != nil && !(ordered && strings.Contains(step, "INDEX")) {
+				t.Errorf("%q in the plan of:\n%s", step, query)
+			}
+			if strings.Contains(step, "AUTOMATIC") {
+				t.Errorf("%q in the plan of:\n%s", step, query)
+			}
+		}
+	}
+}
