@@ -24,6 +24,10 @@ type address struct {
 	Token   string `json:"token"`
 }
 
+// migrationWait is how long the runtime may take to open its database. After an
+// update a large one is copied and brought to its new form.
+const migrationWait = 5 * time.Minute
+
 // memoryRuntime is the service's side of the memory runtime: a child of its
 // own, or one that a person runs elsewhere.
 type memoryRuntime struct {
@@ -40,10 +44,11 @@ func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
 		return m, nil
 	}
 	child, err := supervise.New(supervise.Config[address]{
-		Command: s.options.Executable, Args: []string{"memory"},
+		Name: "memory runtime", Command: s.options.Executable, Args: []string{"memory"},
 		Hello:  hello{Home: s.home.Dir(), LogLevel: s.settings.Log.Level.String()},
 		Probe:  func(ctx context.Context, a address) error { return m.probe(ctx, a) },
 		Stderr: s.options.Stderr, Log: s.log,
+		Timing: supervise.Timing{Handshake: migrationWait},
 		OnState: func(state supervise.State) {
 			bus.Publish(ambry.MemoryStateChanged{State: state.Health, Reason: state.Reason})
 			if a, ok := m.child.Current(); ok {

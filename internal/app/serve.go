@@ -154,8 +154,10 @@ func (s *service) webConfig() web.Config {
 		Description: "One memory for every coding agent on this machine.",
 		Document:    server.DocumentPath,
 		Token:       web.Token{Header: ambry.LocalTokenHeader, Secret: s.file.LocalToken},
-		Origins:     func() []string { return s.settings.API.AllowedOrigins },
-		Log:         s.log,
+		// Our own address serves no page, so granting it opens nothing; clients
+		// that send the address they call as Origin are let in.
+		Origins: func() []string { return append([]string{s.file.BaseURL}, s.settings.API.AllowedOrigins...) },
+		Log:     s.log,
 	}
 }
 

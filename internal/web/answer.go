@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 	"uuid"
 
@@ -30,10 +31,26 @@ type answer struct {
 	quiet   bool
 	rolling bool // each write has a deadline of its own
 	gone    bool // the caller hung up
+	plain   bool // the caller knows nothing of problem+json
 }
 
 func newAnswer(w http.ResponseWriter, r *http.Request) *answer {
-	return &answer{w: w, pattern: "none", id: requestID(r.Header["X-Request-Id"]), start: time.Now()}
+	return &answer{
+		w: w, pattern: "none", id: requestID(r.Header["X-Request-Id"]), start: time.Now(),
+		plain: !acceptsProblem(r.Header["Accept"]),
+	}
+}
+
+// acceptsProblem reports whether a caller takes a problem document for what it
+// is. Programs that do not say what they take, or only JSON, were written for
+// services whose errors are plain JSON, and look for that type.
+func acceptsProblem(accept []string) bool {
+	for _, value := range accept {
+		if strings.Contains(value, problemType) || strings.Contains(value, "application/*") || strings.Contains(value, "*/*") {
+			return true
+		}
+	}
+	return false
 }
 
 // answerOf finds the answer behind w.
@@ -112,6 +129,9 @@ func (a *answer) WriteHeader(status int) {
 	h["X-Content-Type-Options"] = noSniff
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = noContent
+	if a.plain && h.Get("Content-Type") == problemType {
+		h.Set("Content-Type", jsonType)
+	}
 	if a.origin != "" {
 		h["Access-Control-Allow-Origin"] = []string{a.origin}
 		h["Access-Control-Expose-Headers"] = exposed
@@ -187,8 +207,12 @@ func (a *answer) log(log *slog.Logger, r *http.Request, cut bool) {
 	switch {
 	case a.quiet && a.status < 400, a.gone:
 		level = slog.LevelDebug
-	case a.status >= 500:
+	case a.status == http.StatusInternalServerError:
 		level = slog.LevelError
+	case a.status == http.StatusServiceUnavailable: // told to those who ask; the part that is down logs why
+		level = slog.LevelDebug
+	case a.status > http.StatusInternalServerError:
+		level = slog.LevelWarn
 	}
 	ctx := context.WithoutCancel(r.Context())
 	if !log.Enabled(ctx, level) {

@@ -155,6 +155,7 @@ func rewrite(pr *httputil.ProxyRequest) {
 		}
 	}
 	out.Header.Set("X-Request-Id", c.id)
+	out.Header.Add("Accept", problemType) // by which a failure of the upstream is told from anything else
 	if c.token != "" {
 		out.Header.Set("Authorization", "Bearer "+c.token)
 	}

@@ -79,6 +79,28 @@ func TestEveryFieldThatIsWrongIsListed(t *testing.T) {
 	}
 }
 
+func TestTypeOfAProblemIsOneTheCallerKnows(t *testing.T) {
+	s := start(t)
+	for _, tt := range []struct{ accept, want string }{
+		{"", "application/json"},
+		{"Accept: application/json", "application/json"},
+		{"Accept: application/json, text/event-stream", "application/json"},
+		{"Accept: */*", "application/problem+json"},
+		{"Accept: application/*;q=0.5", "application/problem+json"},
+		{"Accept: application/json, application/problem+json", "application/problem+json"},
+	} {
+		var headers []string
+		if tt.accept != "" {
+			headers = append(headers, tt.accept)
+		}
+		r := s.do("GET", "/api/unknown", "", headers...)
+		r.want(t, 404, "not_found")
+		if got := r.header.Get("Content-Type"); got != tt.want {
+			t.Errorf("with %q the type is %s, want %s", tt.accept, got, tt.want)
+		}
+	}
+}
+
 func TestErrorsKeepTheirKind(t *testing.T) {
 	cause := errors.New("select * from secrets in /home/someone")
 	tests := []struct {

@@ -214,6 +214,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		return nil, ambry.InvalidArgument.Wrap(err, "this cannot be asked of the memory")
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Accept", "application/json, application/problem+json")
 	return req, nil
 }
 
