@@ -63,7 +63,7 @@ func TestProxyForwards(t *testing.T) {
 			t.Errorf("the runtime got %s %s %s", got.Method, got.RequestURI, body)
 		}
 		want := http.Header{
-			"Accept": {"application/json"}, "If-None-Match": {`"6"`}, "Idempotency-Key": {"k1"}, "Last-Event-Id": {"e1-5"}, "X-Request-Id": {"r1"},
+			"Accept": {"application/json", "application/problem+json"}, "If-None-Match": {`"6"`}, "Idempotency-Key": {"k1"}, "Last-Event-Id": {"e1-5"}, "X-Request-Id": {"r1"},
 			"Content-Type": {"application/json"}, "Content-Length": {"13"}, "Authorization": {"Bearer runtime-token"},
 		}
 		if fmt.Sprint(got.Header) != fmt.Sprint(want) {
@@ -101,7 +101,7 @@ func TestProxyStripsCredentialsAndHops(t *testing.T) {
 		"Cookie: a="+chosen, "X-App-User-Id: "+chosen, "X-Forwarded-For: "+chosen, "X-Forwarded-Host: "+chosen, "Forwarded: for="+chosen, "TE: trailers",
 		"Proxy-Authorization: "+chosen, "Origin: "+panel, "User-Agent: "+chosen, "Referer: http://"+chosen, "Upgrade: websocket", "Connection: upgrade", "x-request-id: r2", "Accept-Encoding: gzip")
 	r.want(t, 200, "")
-	want := http.Header{"X-Request-Id": {"r2"}, "Authorization": {"Bearer runtime-token"}}
+	want := http.Header{"X-Request-Id": {"r2"}, "Accept": {"application/problem+json"}, "Authorization": {"Bearer runtime-token"}}
 	if fmt.Sprint(got.Header) != fmt.Sprint(want) {
 		t.Errorf("the runtime got headers\n%v, want\n%v", got.Header, want)
 	}
