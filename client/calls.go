@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -99,27 +100,49 @@ func (c *Client) WaitMemory(ctx context.Context) error {
 	}
 }
 
-// WaitScan returns how the scan with the given id ended. Meanwhile it calls
-// report with what the scanner is doing, four times a second at most. A scan
-// that left no result, because the service was restarted or another scan came
-// after it, is [ambry.NotFound].
+// WaitScan returns how the scan with the given id ended, and meanwhile calls
+// report with how far it is. A scan that left no result, because the service was
+// restarted or another scan came after it, is [ambry.NotFound].
 func (c *Client) WaitScan(ctx context.Context, jobID string, report func(ambry.ScanProgress)) (ambry.ScanCompletion, error) {
+	for e, err := range c.Events(ctx, "") {
+		if err != nil {
+			break // looking now and then does as well
+		}
+		if e.Type == (ambry.ScanProgress{}).Topic() {
+			var p ambry.ScanProgress
+			if json.Unmarshal(e.Payload, &p) == nil && p.JobID == jobID {
+				report(p)
+			}
+			continue
+		}
+		// The first event comes at once, heartbeats come when nothing else does: what
+		// happened before the stream began is not missed.
+		if done, ended, err := c.scanResult(ctx, jobID); err != nil || ended {
+			return done, err
+		}
+	}
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		s, err := c.ScanStatus(ctx)
-		switch {
-		case err != nil:
-			return ambry.ScanCompletion{}, err
-		case s.Completion != nil && s.Completion.JobID == jobID:
-			return *s.Completion, nil
-		case !s.Active:
-			return ambry.ScanCompletion{}, ambry.NotFound.Errorf("scan %s left no result", jobID)
-		case s.Progress != nil:
-			report(*s.Progress)
+		if done, ended, err := c.scanResult(ctx, jobID); err != nil || ended {
+			return done, err
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return ambry.ScanCompletion{}, err
 		}
 	}
+}
+
+// scanResult looks whether a scan has ended, and how.
+func (c *Client) scanResult(ctx context.Context, jobID string) (done ambry.ScanCompletion, ended bool, err error) {
+	s, err := c.ScanStatus(ctx)
+	switch {
+	case err != nil:
+		return done, false, err
+	case s.Completion != nil && s.Completion.JobID == jobID:
+		return *s.Completion, true, nil
+	case !s.Active:
+		return done, false, ambry.NotFound.Errorf("scan %s left no result", jobID)
+	}
+	return done, false, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

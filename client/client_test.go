@@ -336,30 +336,3 @@ func TestWaitMemory(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestWaitScan(t *testing.T) {
-	progress := &ambry.ScanProgress{JobID: "job-1", SourceID: "codex", Current: 1, Total: 2}
-	steps := []ambry.ScanStatus{
-		{Active: true},
-		{Active: true, Progress: progress, Completion: &ambry.ScanCompletion{JobID: "job-0"}},
-		{Completion: &ambry.ScanCompletion{JobID: "job-1", Succeeded: true}},
-	}
-	asked := 0
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		answer(steps[min(asked, len(steps)-1)])(w, r)
-		asked++
-	})
-	var got []ambry.ScanProgress
-	done, err := c.WaitScan(t.Context(), "job-1", func(p ambry.ScanProgress) { got = append(got, p) })
-	if err != nil || !done.Succeeded {
-		t.Errorf("got %+v, %v", done, err)
-	}
-	if diff := cmp.Diff([]ambry.ScanProgress{*progress}, got); diff != "" {
-		t.Error(diff)
-	}
-
-	restarted := serve(t, answer(ambry.ScanStatus{}))
-	if _, err := restarted.WaitScan(t.Context(), "job-1", nil); ambry.KindOf(err) != ambry.NotFound {
-		t.Errorf("got %v", err)
-	}
-}

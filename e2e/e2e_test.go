@@ -59,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"mcp":      mcpSession,
 			"shape":    shape,
 			"absent":   absent,
+			"tty":      tty,
 		},
 	})
 }

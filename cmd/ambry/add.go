@@ -44,12 +44,9 @@ out. With - as its only word it reads the note from standard input.`,
 }
 
 func (p *program) add(ctx context.Context, n ambry.Note) error {
-	c, err := p.memory(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	m, err := c.Add(ctx, n, uuid.NewV7().String())
+	memory := p.follow()
+	defer memory.close()
+	m, err := memory.Add(ctx, n, uuid.NewV7().String())
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +22,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // service is a service of a few answers, by method and path, which keeps what
-// it was asked. An answer is an [ambry.Error] or what goes out as JSON.
+// it was asked. An answer is an [ambry.Error], events, or what goes out as JSON.
 type service struct {
 	t       *testing.T
 	home    string
@@ -76,6 +77,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e, bad := answer.(*ambry.Error); bad {
 		w.WriteHeader(e.Kind.Status())
 		answer = map[string]any{"error": map[string]any{"code": e.Kind, "message": e.Message, "details": e.Details}}
+	}
+	if events, ok := answer.([]ambry.Event); ok {
+		for _, e := range events {
+			data, _ := json.Marshal(e)
+			fmt.Fprintf(w, "data: %s\n\n", data)
+		}
+		return
 	}
 	_ = json.NewEncoder(w).Encode(answer)
 }

@@ -2,62 +2,67 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/schollz/progressbar/v3"
 
 	"ambry.dev/ambry"
 )
 
-// meter shows how a scan goes: a bar on a terminal, a line for each step
-// elsewhere, nothing if programs read.
+// meter shows how a scan goes: one bar for all agents on a terminal, a line for
+// each step elsewhere, nothing if programs read.
 type meter struct {
-	p      *program
-	onTerm bool
-	bar    *progressbar.ProgressBar
-	step   string // source and phase that are shown
+	p       *program
+	bar     *progressbar.ProgressBar // nil if there is no terminal
+	sources map[string]ambry.ScanProgress
 }
 
 func (p *program) newMeter() *meter {
-	return &meter{p: p, onTerm: terminal(p.err) && p.getenv("TERM") != "dumb"}
-}
-
-func (m *meter) show(s ambry.ScanProgress) {
-	step := fmt.Sprintf("%s, %s", s.SourceID, s.Phase)
-	changed := step != m.step
-	m.step = step
-	switch {
-	case m.p.json:
-	case !m.onTerm:
-		if changed {
-			m.p.note("%s", progressLine(s))
-		}
-	default:
-		m.draw(s, changed)
-	}
-}
-
-func (m *meter) draw(s ambry.ScanProgress, changed bool) {
-	total := s.Total
-	if total <= 0 {
-		total = -1 // the bar is a spinner
-	}
-	if m.bar == nil {
-		m.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(m.p.err),
-			progressbar.OptionShowBytes(s.Unit == "bytes"),
-			progressbar.OptionShowCount(),
+	m := &meter{p: p, sources: map[string]ambry.ScanProgress{}}
+	if !p.json && terminal(p.err) && p.getenv("TERM") != "dumb" {
+		m.bar = progressbar.NewOptions64(-1,
+			progressbar.OptionSetWriter(p.err),
+			progressbar.OptionShowBytes(true),
 			progressbar.OptionSetWidth(24),
+			progressbar.OptionSetDescription("reading"),
 			progressbar.OptionClearOnFinish(),
 		)
 	}
-	if changed {
-		m.bar.Reset()
-		m.bar.Describe(step(s))
+	return m
+}
+
+func (m *meter) show(s ambry.ScanProgress) {
+	before := m.sources[s.SourceID]
+	m.sources[s.SourceID] = s
+	switch {
+	case m.bar != nil:
+		m.draw()
+	case s.Phase != before.Phase && s.Phase != ambry.PhaseScan:
+		m.p.note("%s", progressLine(s))
 	}
+}
+
+// draw sums up what is known of all agents.
+func (m *meter) draw() {
+	var current, total int64
+	var busy []string
+	for _, id := range slices.Sorted(maps.Keys(m.sources)) {
+		s := m.sources[id]
+		current, total = current+s.Current, total+s.Total
+		if s.Phase != ambry.PhaseDone && s.Total > 0 {
+			busy = append(busy, id)
+		}
+	}
+	if total == 0 {
+		return
+	}
+	m.bar.Describe(strings.TrimSpace("reading " + strings.Join(busy, ", ")))
 	if m.bar.GetMax64() != total {
 		m.bar.ChangeMax64(total)
 	}
-	_ = m.bar.Set64(min(s.Current, max(total, s.Current))) // a terminal that is gone shows nothing
+	_ = m.bar.Set64(min(current, total)) // a terminal that is gone shows nothing
 }
 
 // end takes the bar away, so that the result stands alone.
@@ -68,23 +73,17 @@ func (m *meter) end() {
 	}
 }
 
-// step says what is done to which source.
-func step(s ambry.ScanProgress) string {
-	switch s.Phase {
-	case ambry.PhaseAdd:
-		return "storing " + s.SourceID
-	case ambry.PhaseSummarize:
-		return "summarizing " + s.SourceID
-	case ambry.PhaseDone:
-		return "done with " + s.SourceID
-	case ambry.PhaseStopped:
-		return "stopped " + s.SourceID
-	}
-	return "reading " + s.SourceID
-}
-
-// progressLine is the step and how far it is.
+// progressLine says what is done to a source, and how far it is.
 func progressLine(s ambry.ScanProgress) string {
+	doing := "reading "
+	switch s.Phase {
+	case ambry.PhaseSummarize:
+		doing = "summarizing "
+	case ambry.PhaseDone:
+		doing = "done with "
+	case ambry.PhaseStopped:
+		doing = "stopped "
+	}
 	amount := func(n int64) string {
 		if s.Unit == "bytes" {
 			return size(n)
@@ -92,7 +91,7 @@ func progressLine(s ambry.ScanProgress) string {
 		return count(n) + " " + s.Unit
 	}
 	if s.Total <= 0 {
-		return fmt.Sprintf("%s, %s", step(s), amount(s.Current))
+		return fmt.Sprintf("%s%s, %s", doing, s.SourceID, amount(s.Current))
 	}
-	return fmt.Sprintf("%s, %s of %s", step(s), amount(s.Current), amount(s.Total))
+	return fmt.Sprintf("%s%s, %s of %s", doing, s.SourceID, amount(s.Current), amount(s.Total))
 }

@@ -58,22 +58,20 @@ func TestAllowingAgainTakesNothingBack(t *testing.T) {
 }
 
 func TestScanIsWaitedFor(t *testing.T) {
-	steps := []ambry.ScanStatus{
-		{Active: true, Progress: &ambry.ScanProgress{SourceID: "codex", Phase: ambry.PhaseScan, Current: 1_000_000, Total: 2_000_000, Unit: "bytes"}},
-		{Active: true, Progress: &ambry.ScanProgress{SourceID: "codex", Phase: ambry.PhaseScan, Current: 2_000_000, Total: 2_000_000, Unit: "bytes"}},
-		{Completion: new(completion())},
+	progress := func(phase ambry.Phase, current int64) ambry.Event {
+		p := ambry.ScanProgress{JobID: "job-1", SourceID: "codex", Phase: phase, Current: current, Total: 2_000_000, Unit: "bytes"}
+		return ambry.Event{Type: p.Topic(), Payload: p}
 	}
-	next := func() any {
-		step := steps[0]
-		if len(steps) > 1 {
-			steps = steps[1:]
-		}
-		return step
-	}
-	s := fakeService(t, map[string]any{scanRoute: ambry.ScanStarted{JobID: "job-1"}, statusRoute: next})
+	s := fakeService(t, map[string]any{
+		scanRoute:   ambry.ScanStarted{JobID: "job-1"},
+		statusRoute: ambry.ScanStatus{Completion: new(completion())},
+		"GET /api/events": []ambry.Event{
+			progress(ambry.PhaseScan, 0), progress(ambry.PhaseAdd, 1_000_000), progress(ambry.PhaseAdd, 1_500_000), progress(ambry.PhaseDone, 2_000_000),
+		},
+	})
 	got := ambryIn(t, s.home, "scan", "--wait")
 	want := outcome{
-		err: "reading codex, 1.0 MB of 2.0 MB\n",
+		err: "reading codex, 1.0 MB of 2.0 MB\ndone with codex, 2.0 MB of 2.0 MB\n",
 		out: `claude_code: 1,000 messages in 40 conversations, 2.5 MB, 1 secret taken out
 codex: 1 message in 1 conversation, 10 B, 2 records skipped
   one file is torn

@@ -81,12 +81,9 @@ func (f searchFlags) query(words []string, now time.Time) (ambry.Query, error) {
 }
 
 func (p *program) search(ctx context.Context, q ambry.Query) error {
-	c, err := p.memory(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	a, err := c.Search(ctx, q)
+	memory := p.follow()
+	defer memory.close()
+	a, err := memory.Search(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -98,7 +95,7 @@ func (p *program) search(ctx context.Context, q ambry.Query) error {
 		return nil
 	}
 	p.note("Nothing found.")
-	if o, err := c.Overview(ctx); err == nil && o.Counts.Memories == 0 {
+	if o, err := memory.Overview(ctx); err == nil && o.Counts.Memories == 0 {
 		p.note(`hint: the memory is empty; "ambry scan --allow --wait" reads the agents' histories`)
 	}
 	return nil

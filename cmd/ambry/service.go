@@ -15,12 +15,9 @@ import (
 	"ambry.dev/ambry/internal/home"
 )
 
-// How long a service may take to start, and then its memory, before we give up
-// on it. Both are far below a second on a machine that is not busy.
-const (
-	startWait  = 10 * time.Second
-	memoryWait = 10 * time.Second
-)
+// startWait is how long a service may take to answer after it was started. It
+// is far below a second on a machine that is not busy.
+const startWait = 10 * time.Second
 
 // maxStartLog is the size above which the file of what services print is begun
 // anew. They print next to nothing, their logs are files of their own.
@@ -37,21 +34,6 @@ func (p *program) connect(ctx context.Context) (*client.Client, error) {
 		return p.start(ctx, dir)
 	}
 	return c, err
-}
-
-// memory returns a client of the running service when its memory answers.
-func (p *program) memory(ctx context.Context) (*client.Client, error) {
-	c, err := p.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	within, cancel := context.WithTimeout(ctx, memoryWait)
-	defer cancel()
-	if err := c.WaitMemory(within); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
 }
 
 // start starts a service that outlives us and returns a client of it. When two

@@ -32,12 +32,9 @@ the tools that ran and what they said, and where it was read.`,
 }
 
 func (p *program) show(ctx context.Context, id string, hidden bool) error {
-	c, err := p.memory(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	d, err := c.Get(ctx, id)
+	memory := p.follow()
+	defer memory.close()
+	d, err := memory.Get(ctx, id)
 	if ambry.KindOf(err) == ambry.NotFound {
 		return withHint(err, `"ambry search" prints ids`)
 	}

@@ -55,7 +55,7 @@ func TestStatusWhileThingsAreMissing(t *testing.T) {
 		Onboarding: ambry.Onboarding{ScanPermission: ambry.PermissionScan},
 		Health:     ambry.Health{Memory: ambry.HealthFailed, MemoryReason: "disk on fire"},
 	}
-	ambryIn(t, s.home, "status").check(t, 0, "failed disk on fire", "now: storing codex, 5 messages")
+	ambryIn(t, s.home, "status").check(t, 0, "failed disk on fire", "now: reading codex, 5 messages")
 	s.answers["GET /api/app/bootstrap"] = ambry.Bootstrap{Health: ambry.Health{Memory: ambry.HealthStarting}}
 	ambryIn(t, s.home, "status").check(t, 0, "starting", `"ambry scan --allow" permits it`)
 }
