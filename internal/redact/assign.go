@@ -24,6 +24,7 @@ type field struct {
 	in         quote // around the value
 	ending     ending
 	prefixed   bool // the quotes have a prefix, such as f"…"
+	long       bool // more of the value follows
 	after      int  // where the quote around the name ends
 }
 
@@ -31,13 +32,12 @@ type field struct {
 type op int
 
 const (
-	none   op = iota
-	gap       // blanks only
-	equals    // =, :=, ?=, =>
-	colon     // : or its wide form
-	comma     // , between quoted strings
-	tag       // <name>value</name>
-	said      // is, was, 是, 为
+	gap    op = iota // blanks only
+	equals           // =, :=, ?=, =>
+	colon            // : or its wide form
+	comma            // , between quoted strings
+	tag              // <name>value</name>
+	said             // is, was, 是, 为
 )
 
 // assigned matches names in which the keyword stands, if judge takes the value
@@ -51,6 +51,9 @@ func assigned(judge func(x *scan, f *field) bool) matcher {
 
 // assign cuts the value of f.
 func (x *scan) assign(f *field) bool {
+	if f.long {
+		f.end = x.rest(f.end, f.line)
+	}
 	if !x.cut(f.start, f.end) {
 		return false
 	}
@@ -86,9 +89,10 @@ func (x *scan) read(f *field, at, end int) bool {
 	}
 	f.begin = start
 	f.name, f.left, f.right = s[start:stop], s[start:at], s[end:stop]
-	f.flag = strings.HasPrefix(f.left, "-")
+	f.flag = strings.HasPrefix(f.left, "-") && x.argumentBegins(start)
 	if start > 0 && f.op == equals && f.quote.mark == 0 {
-		f.query = strings.IndexByte("?&;", s[start-1]) >= 0
+		before := s[start-1]
+		f.query = before == '?' || before == '&' || before == ';' && is(s, start, upper)
 	}
 	if f.op == equals && i == stop+1 && f.quote.mark == 0 && !is(s, i, blank) && upperCase(f.name) {
 		f.env, f.line = true, x.lineBegins(start)
@@ -122,12 +126,9 @@ func (x *scan) operator(i int, f *field) (int, bool) {
 	case strings.HasPrefix(rest, ":=") || strings.HasPrefix(rest, "?="):
 		f.op = equals
 		return next + 2, true
-	case rest[0] == ':':
+	case colonAt(rest) > 0:
 		f.op = colon
-		return next + 1, !strings.HasPrefix(rest, "::")
-	case strings.HasPrefix(rest, "："):
-		f.op = colon
-		return next + len("："), true
+		return next + colonAt(rest), !strings.HasPrefix(rest, "::")
 	case rest[0] == ',' && f.quote.mark != 0:
 		f.op = comma
 		return next + 1, true
@@ -135,14 +136,25 @@ func (x *scan) operator(i int, f *field) (int, bool) {
 		f.op = tag
 		return next + 1, true
 	}
-	for _, verb := range []string{"is ", "was ", "是", "为"} {
+	for _, verb := range []string{"is ", "is:", "was ", "是", "为"} {
 		if strings.HasPrefix(rest, verb) {
 			f.op = said
-			return next + len(verb), true
+			next = x.blanks(next + len(strings.TrimRight(verb, " :")))
+			return next + colonAt(s[next:]), true
 		}
 	}
 	f.op = gap
 	return next, next > i
+}
+
+// colonAt returns the length of the colon that s begins with, or 0.
+func colonAt(s string) int {
+	for _, mark := range []string{":", "："} {
+		if strings.HasPrefix(s, mark) {
+			return len(mark)
+		}
+	}
+	return 0
 }
 
 // value reads the value at i.
@@ -154,6 +166,7 @@ func (x *scan) value(i int, f *field) bool {
 	i = x.open(i, f)
 	if f.in.mark == 0 {
 		f.start, f.end = i, x.bare(i, f.line)
+		f.long = f.end-i >= 64
 		if f.in, i = x.typed(f.end, x.text[f.start:f.end]); f.in.mark == 0 {
 			return f.start < f.end && f.op != comma
 		}
@@ -166,6 +179,7 @@ func (x *scan) value(i int, f *field) bool {
 	switch {
 	case f.ending == unended:
 		f.end = x.bare(i, false)
+		f.long = f.end-i >= 64
 	case f.op == comma:
 		// What a colon follows is the name of a member.
 		return f.start < f.end && x.byte(x.lines(f.end+depth(f.in.level)+1)) != ':'
@@ -198,8 +212,9 @@ func (x *scan) open(i int, f *field) int {
 		i++
 	}
 	i = x.blanks(i)
-	if next := x.lines(i); next > i && f.op != gap { // only what is quoted may be in the next line
-		if q, _ := x.quote(next); q.mark != 0 {
+	if next := x.lines(i); next > i && (f.op != gap || f.flag) {
+		// Without quotes, only the argument of a command may be in the next line.
+		if q, _ := x.quote(next); q.mark != 0 || f.flag && x.continues(i) {
 			i = next
 		}
 	}
@@ -232,21 +247,23 @@ func (x *scan) typed(i int, v string) (quote, int) {
 	return x.quote(x.blanks(i + 1))
 }
 
-// bare returns the end of the value without quotes that begins at i. With all,
-// it goes to the next blank or quote, as in the lines of an env file.
+// bare returns the end of the value without quotes that begins at i, or a
+// position in it when it is long. With all, the value goes to the next blank or
+// quote, as in the lines of an env file.
 func (x *scan) bare(i int, all bool) int {
+	const most = 96
 	stops := " \"'`,;)]}<>|"
 	if all {
-		stops = " \"'`"
+		stops = " \"'`<"
 	}
 	s := x.text
-	for limit := i + 4<<10; i < min(limit, len(s)); {
+	for limit := i + most; i < min(limit, len(s)); {
 		c := s[i]
 		switch {
 		case c < ' ' || c == '&' && !all && x.parameter(i):
 			return i
 		case c == '\\':
-			if is(s, i+1, letter|digit) || i+1 == len(s) || strings.IndexByte("\"\\/'`\r\n", s[i+1]) >= 0 {
+			if is(s, i+1, letter|digit) || i+1 == len(s) || s[i+1] < ' ' || strings.IndexByte("\"\\/'`", s[i+1]) >= 0 {
 				return i
 			}
 			i++
@@ -265,11 +282,27 @@ func (x *scan) bare(i int, all bool) int {
 	return i
 }
 
+// rest returns the end of a value of which bare returned end.
+func (x *scan) rest(end int, all bool) int {
+	for {
+		next := x.bare(end, all)
+		if next == end {
+			return end
+		}
+		end = next
+	}
+}
+
 // parameter reports whether the & at i begins the next parameter of a query, or
 // ends a command.
 func (x *scan) parameter(i int) bool {
 	next := skipAtMost(x.text, i+1, 40, word|dot)
 	return next == len(x.text) || strings.IndexByte("=;& \"'`\\\n", x.text[next]) >= 0
+}
+
+// argumentBegins reports whether an argument of a command can begin at i.
+func (x *scan) argumentBegins(i int) bool {
+	return i == 0 || x.text[i-1] <= ' ' || strings.IndexByte("\"'`,=([|;&", x.text[i-1]) >= 0 || x.escapeLetter(i-1) || x.colourEnd(i-1)
 }
 
 // lineStarts reports whether only blanks, or marks of a list or a comment, are

@@ -29,8 +29,8 @@ func (s shifts) cut(c cut) cut {
 // unescape resolves the JSON escapes that may stand inside or beside a secret:
 // \/ and \u00XX for printable ASCII, tab and line ends. How many backslashes
 // there are, that is how deep JSON is nested in JSON, makes no difference. The
-// backslash itself stays escaped, and \" and \n stay as they are, so that what
-// quotes what can still be seen.
+// backslash itself stays escaped, \" and \n stay as they are and \u0022 becomes
+// \", so that what quotes what can still be seen.
 func unescape(s string) (string, shifts) {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -43,9 +43,13 @@ func unescape(s string) (string, shifts) {
 		}
 		if c, n := escaped(s[end:]); n > 0 {
 			b.WriteString(s[done:i])
-			b.WriteByte(c)
 			end += n
 			done = end
+			if c == '"' {
+				b.WriteByte('\\') // it is a mark inside a string, and must look like one
+				moved = append(moved, shift{plain: b.Len(), original: end})
+			}
+			b.WriteByte(c)
 			moved = append(moved, shift{plain: b.Len(), original: end})
 		}
 		next := strings.IndexByte(s[end:], '\\')
@@ -114,7 +118,7 @@ func (x *scan) escapeLetter(i int) bool {
 // or continued as in a shell, or -1.
 func (x *scan) lineBreak(i int) int {
 	s := x.text
-	i = skipAtMost(s, i, 64, blank)
+	i = skipAtMost(s, min(i, len(s)), 64, blank)
 	end := x.backslashes(i)
 	for _, eol := range []string{"\r\n", "\n"} {
 		if strings.HasPrefix(s[end:], eol) {
@@ -128,6 +132,19 @@ func (x *scan) lineBreak(i int) int {
 		return lf + 1
 	}
 	return end + 1
+}
+
+// continues reports whether the line is continued at i, with a backslash before
+// its end; in a JSON string that is \\\n.
+func (x *scan) continues(i int) bool {
+	end := x.backslashes(i)
+	switch x.byte(end) {
+	case '\n', '\r':
+		return end > i
+	case 'n', 'r':
+		return end-i >= 3 && (end-i)%2 == 1
+	}
+	return false
 }
 
 // nextLine returns where the text of the next line begins if the line ends at

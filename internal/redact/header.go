@@ -9,14 +9,9 @@ import (
 // authorization matches the header of RFC 9110, section 11.6.2, as a header, a
 // member of an object or an argument: the name, perhaps a scheme, a credential.
 func authorization(x *scan, _, end int) bool {
-	_, i := x.quote(end)
-	i = x.blanks(i)
-	if i == len(x.text) || strings.IndexByte(":=,", x.text[i]) < 0 {
+	i, ok := x.assigns(end)
+	if !ok {
 		return false
-	}
-	i = x.blanks(i + 1)
-	if x.text[min(i, len(x.text)-1)] == '=' || x.text[min(i, len(x.text)-1)] == '>' {
-		i = x.blanks(i + 1)
 	}
 	q, i := x.quote(i)
 	for _, scheme := range schemes {
@@ -52,7 +47,7 @@ func basic(x *scan, _, end int) bool { return x.basic(x.blanks(end)) }
 func (x *scan) basic(i int) bool {
 	stop := skipAtMost(x.text, i, 512, base64)
 	user, err := enc.RawStdEncoding.DecodeString(strings.TrimRight(x.text[i:stop], "="))
-	if err != nil || !strings.Contains(string(user), ":") || !printable(user) {
+	if err != nil || len(user) < 4 || !strings.Contains(string(user), ":") || !printable(user) {
 		return false
 	}
 	return x.cut(i, stop)
@@ -70,13 +65,29 @@ func printable(b []byte) bool {
 // cookie matches the headers of RFC 6265 and cuts the values that may be
 // secrets, not attributes such as Path and not a theme or a language.
 func cookie(x *scan, _, end int) bool {
-	_, i := x.quote(end)
-	i = x.blanks(i)
-	if i == len(x.text) || strings.IndexByte(":=,", x.text[i]) < 0 {
+	i, ok := x.assigns(end)
+	if !ok {
 		return false
 	}
-	_, i = x.quote(x.blanks(i + 1))
+	_, i = x.quote(i)
 	return x.cookies(i)
+}
+
+// assigns returns where the value of a header begins whose name ends at i: a
+// header proper, a member of an object, an argument.
+func (x *scan) assigns(i int) (int, bool) {
+	_, i = x.quote(i)
+	i = x.blanks(i)
+	switch x.byte(i) {
+	case ':', ',':
+		return x.lines(i + 1), true
+	case '=':
+		if c := x.byte(i + 1); c == '=' || c == '>' {
+			i++
+		}
+		return x.blanks(i + 1), true
+	}
+	return 0, false
 }
 
 // cookies cuts what is secret in the pairs name=value; name=value at i.
@@ -136,6 +147,8 @@ scan:
 			if slash {
 				break scan
 			}
+		case c == ':' && strings.HasPrefix(s[i:], "://"): // the next URL
+			break scan
 		case c == ':' && colon < 0:
 			colon = i
 		case c == '/' || c == '?' || c == '#':
@@ -169,7 +182,11 @@ func command(flags ...string) matcher {
 			return false
 		}
 		line := x.text[:min(len(x.text), end+400)]
-		for i := end; i < len(line) && line[i] != '\n'; i++ {
+		i := end
+		if x.command == &flags[0] {
+			i = max(i, x.commandEnd) // another name of the command in the same line
+		}
+		for ; i < len(line) && line[i] != '\n'; i++ {
 			if line[i] != '-' || !is(line, i-1, blank) && strings.IndexByte("\"'", line[i-1]) < 0 {
 				continue
 			}
@@ -180,6 +197,7 @@ func command(flags ...string) matcher {
 				}
 			}
 		}
+		x.command, x.commandEnd = &flags[0], i
 		return false
 	}
 }
@@ -209,5 +227,5 @@ func (x *scan) argument(i int, how byte) bool {
 		i += colon + 1
 	}
 	v := x.text[i:stop]
-	return len(v) >= 3 && v[0] != '-' && !placeholder(v) && x.cut(i, stop)
+	return len(v) >= 3 && v[0] != '-' && !placeholder(v) && x.cut(i, x.rest(stop, false))
 }

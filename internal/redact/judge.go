@@ -27,10 +27,20 @@ func abbreviations(x *scan, f *field) bool {
 	return assigned && x.secret(f, f.trust(strong))
 }
 
+// secrets judges fields with secret in their name. One that is not in quotes
+// may be the name of a secret, as Kubernetes has them.
 func secrets(x *scan, f *field) bool {
+	if f.in.mark != 0 || f.glued() {
+		return x.secret(f, f.trust(strong))
+	}
 	return x.secret(f, f.trust(f.qualified("client", "app", "api", "shared", "jwt", "hook", "signing", "consumer", "oauth", "user", "master")))
 }
 
+// glued reports whether the value follows its name as in name=value.
+func (f *field) glued() bool { return f.op == equals && f.start == f.begin+len(f.name)+1 }
+
+// tokens judges fields with token in their name; many are counts, or parts of a
+// text.
 func tokens(x *scan, f *field) bool {
 	if hasSuffixFold(f.left, "publickey") { // the name of a .NET assembly
 		return false
@@ -61,7 +71,7 @@ func keys(x *scan, f *field) bool {
 // assigned is strong for a key of some length that is in quotes or was set on
 // purpose. In code, a key is assigned to a key all the time.
 func (x *scan) assigned(f *field) trust {
-	if v := f.value(x); len(v) >= 6 && !dotted(v) && (f.in.mark != 0 || f.op == said || f.env || f.flag || f.query) {
+	if v := f.value(x); len(v) >= 6 && !dotted(v) && (f.in.mark != 0 || f.op == said || f.glued() || f.flag) {
 		return strong
 	}
 	return weak
@@ -87,8 +97,11 @@ func auths(x *scan, f *field) bool {
 // that need no blanks: their sentences have no other text in ASCII with digits.
 func chinese(x *scan, f *field) bool {
 	v := f.value(x)
-	if f.op == gap || placeholder(v) || len(v) < 4 {
+	if placeholder(v) || digest(v) || codec(v) || len(v) < 4 {
 		return false
+	}
+	if f.op == gap {
+		return len(v) >= 6 && numbers(v) > 0 && !digits(v)
 	}
 	return f.in.mark != 0 || strings.ContainsAny(v, "0123456789@#$%^&*")
 }
@@ -104,8 +117,7 @@ func (f *field) whole() bool {
 	return before && (f.right == "" || is(f.right, 0, ^letter))
 }
 
-// qualified is strong if what is before the keyword is one of the words, or if
-// the field is set on purpose: in the environment, a query or a flag.
+// qualified is strong if what is before the keyword is one of the words.
 func (f *field) qualified(words ...string) trust {
 	left := strings.TrimRight(f.left, "_-. ")
 	for _, w := range words {
@@ -192,7 +204,7 @@ func (x *scan) secret(f *field, t trust) bool {
 	case said:
 		f.end -= len(v) - len(strings.TrimRight(v, ".,!?"))
 		v = f.value(x)
-		return (t == strong || len(v) >= 20) && random(v) && !placeholder(v) && !label(v) && !hasPrefixFold(v, "base") && !hasPrefixFold(v, "utf")
+		return (t == strong || len(v) >= 20) && random(v) && v[0] != '*' && !placeholder(v) && !label(v) && !codec(v)
 	case tag:
 		return !placeholder(v) && !strings.Contains(v, " ") && (t == strong || random(v))
 	}
@@ -227,8 +239,9 @@ func (x *scan) netrc(f *field) bool {
 	return strings.Contains(before, "login ") && strings.Contains(before, "machine ")
 }
 
-var flagWords = names(`flag flags option options arguments parameters values argument arg parameter param value is and or to for from in on the a an with of as if
-	when where which that this must should can will not instead directly via using file prompt it so but are was`)
+var flagWords = names(`flag flags option options argument arguments arg parameter parameters param value values is
+	and or to for from in on the a an with of as if when where which that this must should can will not instead
+	directly via using file prompt it so but are was`)
 
 // quotedSecret judges a value in quotes.
 func (x *scan) quotedSecret(f *field, v string, t trust) bool {
@@ -241,7 +254,7 @@ func (x *scan) quotedSecret(f *field, v string, t trust) bool {
 	case f.ending == unended:
 		return random(v)
 	case strings.ContainsAny(v, " \t"):
-		return t == strong && phrase(f, v)
+		return t == strong && (f.env || f.flag || phrase(f, v))
 	}
 	return t == strong || random(v) && !strings.Contains(v, "&") || len(v) >= 8 && strings.ContainsAny(v, "!@#$%^&*") && skip(v, 0, letter) > 0 && !identifier(v)
 }
@@ -278,14 +291,14 @@ func (x *scan) bareSecret(f *field, v string, t trust) bool {
 	switch {
 	case t == strong && number:
 		return sure || len(v) >= 4
-	case number || codeFollows(x.text, f.end) || t == weak && strings.Contains(v, "*"):
+	case number || !f.long && codeFollows(x.text, f.end) || t == weak && strings.Contains(v, "*"):
 		return false
 	case sure && t == strong:
 		return !in(flagWords, v) || !f.flag
 	case sure:
 		return random(v) || len(v) >= 12 && !label(v)
 	case random(v):
-		return !(identifier(v) && secretWords(v)) && (t == strong || !dotted(v))
+		return !label(v) && (t == strong || !dotted(v))
 	}
 	return t == strong && x.plain(f, v)
 }
@@ -293,24 +306,32 @@ func (x *scan) bareSecret(f *field, v string, t trust) bool {
 // plain judges a value that is made of words, or is one with a number or a mark:
 // in settings it is a weak password, in code and prose it is not.
 func (x *scan) plain(f *field, v string) bool {
-	glued := f.start == f.begin+len(f.name)+1
-	number := strings.ContainsAny(v, "0123456789")
-	// name=value with a blank behind it is one of a list of settings.
-	ends := x.lineEnds(f.end) || f.op == equals && glued && is(x.text, f.end, blank)
-	switch {
-	case f.op == colon && glued && !number, f.op == equals && !glued && !number && !x.lineStarts(f.begin):
+	if len(v) < 4 || in(codeWords, v) || label(v) || dotted(v) || codec(v) || constant(v) {
 		return false
-	case len(v) < 4 || !ends || in(codeWords, v) || label(v) || dotted(v):
+	}
+	number := numbers(v) > 0
+	if number && len(v) >= 6 && !secretWords(v) {
+		return is(v, 0, alnum)
+	}
+	// name=value with a blank behind it is one of a list of settings.
+	end := skipAtMost(x.text, f.end, 2, dot)
+	switch {
+	case !x.lineEnds(end) && !(f.glued() && is(x.text, f.end, blank)):
+		return false
+	case !number && f.op == colon && !is(x.text, f.start-1, space|dot),
+		!number && f.op == equals && !f.glued() && !x.lineStarts(f.begin):
 		return false
 	case strings.ContainsAny(v[1:len(v)-1], "!@#$%^&*~+"):
 		return is(v, 0, alnum)
+	case strings.HasSuffix(v, "!") || strings.HasSuffix(v, "=") && len(v) >= 8:
+		return is(v, 0, alnum)
 	}
-	return skip(v, 0, lower|digit|minus) == len(v) || strings.HasSuffix(v, "!") && is(v, 0, alnum)
+	return skip(v, 0, lower|digit|minus) == len(v)
 }
 
 var codeWords = names(`value values input data text pass password pwd secret token key hash hashed user username name
 	field result response request args params self this other new old current row form body config settings env
-	await async return null function lambda validation required reset strength policy`)
+	await async return null compat files systemd function lambda validation required reset strength policy`)
 
 // dotted reports whether v is a path of identifiers, such as req.body.password.
 func dotted(v string) bool {

@@ -96,7 +96,7 @@ func (x *scan) blanks(i int) int { return skipAtMost(x.text, i, 64, blank) }
 // lines skips blanks and line ends, escaped or not.
 func (x *scan) lines(i int) int {
 	for range 4 {
-		next := x.lineBreak(i)
+		next := x.nextLine(i)
 		if next < 0 {
 			break
 		}

@@ -91,6 +91,9 @@ type scan struct {
 	escaped bool  // text has escapes that may hide a secret
 	wordEnd int   // end of the last run of word characters that was measured
 	field   field // the last one that was read
+
+	command    *string // flags of the last command that had no password
+	commandEnd int     // and where its line ends
 }
 
 // run returns the cuts, or that the text must be unescaped first. The loop is

@@ -145,6 +145,29 @@ apiKeyEnvVar: ANTHROPIC_API_KEY
 curl -u "$USER:$PASS" https://example.com
 docker run -u 1000:1000 -p 8080:80 nginx
 mysql -p -u root
+(Pre)-Master-Secret log filename in SSL
+var a=b;item.renderPass=renderPass;item.renderPassId=i
+the basic Op type
+#define ATTR_SAE_PASSWORD 0x115
+ATTR_SAE_PASSWORD = 0x115
+private key is *ed25519.PrivateKey, expected another
+PrivateKey:  testECDSAP256Key,
+passwd:         compat
+exports.CUSTOM_AUTH_START = SOCKS5_CUSTOM_AUTH_START;
+<a href="#top" accesskey="n">
+oauth2Key = "oauth2.google.serviceAccount"
+sessionTokenHeader = "X-aws-ec2-metadata-token"
+Authorization: AWS4-HMAC-SHA256 Credential=x/20110909/us-east-1/host/aws4_request
+export KEY=$KEYSTORE_DIR/72523_go_integration_service_account
+AssemblyName, Version=1.0.0.0, Culture=neutral, PublicKeyToken=31bf3856ad364e35
+Token: '#d0d0d0',
+// token = 1*tchar
+tokens = 2*maxConcurrency + minTokens
+cfg.ClientAuth = VerifyClientCertIfGiven
+We pass 'a' to the function
+set PWD=dir in the environment
+username, password = split
+the --username and --password options of svn
 [REDACTED:password]
 password=[REDACTED:password]
 {"password":"[REDACTED:password]"}

@@ -107,7 +107,8 @@ func openAI(x *scan, at, end int) bool {
 	stop := skipAtMost(x.text, end, 80, word)
 	for i := end; i < stop; {
 		part := skipAtMost(x.text[:stop], i, 80, alnum)
-		if part-i >= 20 || part-i >= 12 && random(x.text[i:part]) {
+		n, digits := part-i, numbers(x.text[i:part])
+		if n >= 20 || n >= 12 && random(x.text[i:part]) || n >= 8 && digits >= 4 && stop-end >= 12 {
 			return x.cut(at, x.token(at, word, 1))
 		}
 		i = part + 1

@@ -180,6 +180,10 @@ func digest(v string) bool {
 	return false
 }
 
+// codec reports whether v names a way to encode text, with a number in it as a
+// password may have one.
+func codec(v string) bool { return hasPrefixFold(v, "base") || hasPrefixFold(v, "utf") }
+
 // looksLikeKey reports whether v has what forty random bytes of base64 have.
 func looksLikeKey(v string) bool {
 	has := func(c class) bool {
@@ -219,7 +223,7 @@ func secretWords(v string) bool {
 
 // identifier reports whether v is made of several words, as identifiers are.
 func identifier(v string) bool {
-	if skip(v, 0, word|dot) != len(v) || numbers(v) > 2 {
+	if skip(v, 0, word|dot) != len(v) || numbers(v) > 4 {
 		return false
 	}
 	return strings.ContainsAny(v, "_-.") || skip(v, 0, lower) < len(v) && is(v, 0, lower)
