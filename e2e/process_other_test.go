@@ -7,5 +7,3 @@ func child(int, string) int { return 0 }
 func services(string) int { return 0 }
 
 func processesOf(string) []int { return nil }
-
-func dead(pid int) bool { return !exists(pid) }

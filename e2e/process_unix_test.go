@@ -21,8 +21,6 @@ func sendSignal(pid int, sig os.Signal) error {
 	return err
 }
 
-func exists(pid int) bool { return syscall.Kill(pid, 0) == nil }
-
 var signals = map[string]os.Signal{
 	"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL,
 }

@@ -18,14 +18,14 @@ func killProcess(pid int) error {
 
 func sendSignal(pid int, _ os.Signal) error { return killProcess(pid) }
 
-func exists(pid int) bool {
+func dead(pid int) bool {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {
-		return false
+		return true
 	}
 	defer windows.CloseHandle(h)
 	state, err := windows.WaitForSingleObject(h, 0)
-	return err == nil && state == uint32(windows.WAIT_TIMEOUT)
+	return err == nil && state == windows.WAIT_OBJECT_0
 }
 
 var signals = map[string]os.Signal{"KILL": os.Kill}

@@ -108,10 +108,10 @@ type outcome struct {
 // ambryIn runs a command with the given home.
 func ambryIn(t *testing.T, home string, args ...string) outcome {
 	t.Helper()
-	return ambryWith(t, t.Context(), "", append(args, "--home", home)...)
+	return ambryWith(t.Context(), t, "", append(args, "--home", home)...)
 }
 
-func ambryWith(t *testing.T, ctx context.Context, in string, args ...string) outcome {
+func ambryWith(ctx context.Context, t *testing.T, in string, args ...string) outcome {
 	t.Helper()
 	var out, err bytes.Buffer
 	code := run(ctx, args, func(string) string { return "" }, stdio{strings.NewReader(in), &out, &err})

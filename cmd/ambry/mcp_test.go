@@ -12,7 +12,7 @@ func TestMCPSpeaksOnlyProtocol(t *testing.T) {
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"mutex"}}}
 `
-	got := ambryWith(t, t.Context(), in, "mcp", "--home", s.home)
+	got := ambryWith(t.Context(), t, in, "mcp", "--home", s.home)
 	got.check(t, 0, "tr_1", `"serverInfo":{"name":"ambry"`)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	if len(lines) != 3 || got.err != "" {

@@ -87,13 +87,13 @@ func TestCalledWrongly(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	ambryWith(t, t.Context(), "").check(t, 0, "Usage:", "Exit codes:", "AMBRY_HOME")
-	ambryWith(t, t.Context(), "", "help", "scan").check(t, 0, "--allow", "Examples:")
-	ambryWith(t, t.Context(), "", "--version").check(t, 0, "ambry version dev")
-	ambryWith(t, t.Context(), "", "version").check(t, 0, "ambry dev (go")
-	ambryWith(t, t.Context(), "", "version", "--json").check(t, 0, `"version": "dev"`)
-	ambryWith(t, t.Context(), "", "completion", "bash").check(t, 0, "__ambry")
-	ambryWith(t, t.Context(), "", "__complete", "scan", "--mode", "").check(t, 0, "initial_subset")
+	ambryWith(t.Context(), t, "").check(t, 0, "Usage:", "Exit codes:", "AMBRY_HOME")
+	ambryWith(t.Context(), t, "", "help", "scan").check(t, 0, "--allow", "Examples:")
+	ambryWith(t.Context(), t, "", "--version").check(t, 0, "ambry version dev")
+	ambryWith(t.Context(), t, "", "version").check(t, 0, "ambry dev (go")
+	ambryWith(t.Context(), t, "", "version", "--json").check(t, 0, `"version": "dev"`)
+	ambryWith(t.Context(), t, "", "completion", "bash").check(t, 0, "__ambry")
+	ambryWith(t.Context(), t, "", "__complete", "scan", "--mode", "").check(t, 0, "initial_subset")
 }
 
 func TestAHomeThatOthersWriteInIsNotUsed(t *testing.T) {

@@ -116,7 +116,7 @@ func TestCtrlCStopsTheScan(t *testing.T) {
 		statusRoute: func() any { cancel(); return ambry.ScanStatus{Active: true} },
 		stopRoute:   map[string]bool{"ok": true},
 	})
-	got := ambryWith(t, ctx, "", "scan", "--wait", "--home", s.home)
+	got := ambryWith(ctx, t, "", "scan", "--wait", "--home", s.home)
 	got.check(t, 130, "What was read stays", "ambry: interrupted\n")
 	if len(s.sent(stopRoute)) != 1 {
 		t.Errorf("asked %q", s.asked)

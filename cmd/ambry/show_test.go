@@ -67,7 +67,7 @@ func TestShowANote(t *testing.T) {
 func TestAdd(t *testing.T) {
 	s := fakeService(t, map[string]any{"POST /api/v1/memory/add": ambry.Memory{ID: "tr_7"}})
 	ambryIn(t, s.home, "add", "use", "tabs", "--tag", "go,style", "--title", "Tabs").check(t, 0, "Remembered as tr_7.\n")
-	ambryWith(t, t.Context(), "from a pipe\n", "add", "-", "--home", s.home).check(t, 0)
+	ambryWith(t.Context(), t, "from a pipe\n", "add", "-", "--home", s.home).check(t, 0)
 	ambryIn(t, s.home, "add", " ").check(t, 2, "content is empty")
 	want := []string{
 		`POST /api/v1/memory/add {"content":"use tabs","title":"Tabs","tags":["go","style"]}`,
