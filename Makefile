@@ -19,7 +19,7 @@ TARGETS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 PACKAGES   = $$(go list ./... | grep -v '/e2e')
 GOLDENS    = $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
 
-.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e fuzz bench gen notice cross release clean
+.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e fuzz bench gen notice cross release clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -68,7 +68,9 @@ fresh: ## generated files are as `make gen` would write them
 vuln: ## known vulnerabilities that our code can reach
 	@scripts/vuln.sh
 
-test: check ## check and the short end-to-end scenarios; what CI runs
+test: check e2e-short ## check and the short end-to-end scenarios; what CI runs
+
+e2e-short:
 	scripts/gotest.sh -short -count=1 ./e2e/...
 
 e2e: ## all end-to-end scenarios, with the real binary
