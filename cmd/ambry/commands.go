@@ -8,6 +8,7 @@ import (
 func (p *program) commands() []*cobra.Command {
 	return []*cobra.Command{
 		p.serveCommand(),
+		p.stopCommand(),
 		p.statusCommand(),
 		p.scanCommand(),
 		p.searchCommand(),
@@ -25,7 +26,7 @@ histories that Claude Code, Codex and others keep, and finds in them what was
 said and done. Everything stays on this machine.
 
 Begin with "ambry scan --allow --wait", then "ambry search" anything. Commands
-that need the service start it.`
+that need the service start it; "ambry stop" ends it.`
 
 const environment = `
 Environment:

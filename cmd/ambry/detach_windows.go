@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -13,3 +14,7 @@ func detached() *syscall.SysProcAttr {
 		CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP,
 	}
 }
+
+// endSignal ends a service: there is no way to ask one that has no window. What it
+// acknowledged is on the disk.
+var endSignal os.Signal = os.Kill

@@ -24,7 +24,6 @@ func (p *program) newMeter() *meter {
 	if !p.json && terminal(p.err) && p.getenv("TERM") != "dumb" {
 		m.bar = progressbar.NewOptions64(-1,
 			progressbar.OptionSetWriter(p.err),
-			progressbar.OptionShowBytes(true),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionSetDescription("reading"),
 			progressbar.OptionClearOnFinish(),
@@ -58,7 +57,7 @@ func (m *meter) draw() {
 	if total == 0 {
 		return
 	}
-	m.bar.Describe(strings.TrimSpace("reading " + strings.Join(busy, ", ")))
+	m.bar.Describe(fmt.Sprintf("%s %s of %s", strings.TrimSpace("reading "+strings.Join(busy, ", ")), size(current), size(total)))
 	if m.bar.GetMax64() != total {
 		m.bar.ChangeMax64(total)
 	}

@@ -202,23 +202,18 @@ ended. What was read stays; the next scan goes on from there.`,
 	}
 }
 
-// stopped is what scan stop writes as JSON.
-type stopped struct {
-	Stopped bool `json:"stopped"` // false if no scan was running
-}
-
 func (p *program) stopScan(ctx context.Context) error {
 	dir, err := p.home()
 	if err != nil {
 		return err
 	}
-	var s stopped
+	var active bool
 	c, _, err := client.Find(ctx, dir)
 	if err == nil {
 		defer c.Close()
 		var now ambry.ScanStatus
 		if now, err = c.ScanStatus(ctx); err == nil {
-			s.Stopped = now.Active
+			active = now.Active
 			err = c.StopScan(ctx)
 		}
 	}
@@ -226,13 +221,8 @@ func (p *program) stopScan(ctx context.Context) error {
 	if err != nil && !errors.Is(err, client.ErrNotRunning) {
 		return err
 	}
-	switch {
-	case p.json:
-		return p.printJSON(s)
-	case s.Stopped:
-		p.printf("Stopped.\n")
-	default:
-		p.printf("No scan was running.\n")
+	if !active {
+		return p.printStopped(false, "No scan was running.")
 	}
-	return nil
+	return p.printStopped(true, "Stopped.")
 }
