@@ -51,7 +51,8 @@ func event(t string, fields ...any) string { return line("event_msg", with(t, fi
 func meta(id string, fields ...any) string {
 	p := with("", fields...)
 	delete(p, "type")
-	if p["id"] = id; p["cwd"] == nil {
+	p["id"] = id
+	if _, given := p["cwd"]; !given {
 		p["cwd"] = "/home/ana/shop"
 	}
 	return line("session_meta", p)
