@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"ambry.dev/ambry"
@@ -12,6 +13,7 @@ import (
 	"ambry.dev/ambry/internal/memory/engine"
 	"ambry.dev/ambry/internal/memory/host"
 	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/settings"
 	"ambry.dev/ambry/internal/supervise"
 	"ambry.dev/ambry/internal/web"
 )
@@ -23,13 +25,8 @@ const memoryLockWait = 10 * time.Second
 // Memory is the memory runtime, the child of the service: it is told its home on
 // stdin, answers its address on stdout, and runs until stdin closes.
 func Memory(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) error {
-	home.Umask()
 	var told hello
 	ctx, parent, err := supervise.Child(ctx, stdin, stdout, &told)
-	if err != nil {
-		return err
-	}
-	h, err := home.Open(told.Home)
 	if err != nil {
 		return err
 	}
@@ -37,45 +34,111 @@ func Memory(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) e
 	if err := level.UnmarshalText([]byte(told.LogLevel)); err != nil {
 		return fmt.Errorf("log level: %w", err)
 	}
-	log, logFile, err := newLog(h, "memory.log", level, o.Stderr)
+	o.Home = told.Home
+	r, err := openRuntime(ctx, o, level)
+	if ambry.KindOf(err) == ambry.MemoryUnavailable {
+		return parent.Refuse(err.Error())
+	}
 	if err != nil {
 		return err
 	}
-	defer logFile.Close()
-
-	waiting, cancel := context.WithTimeout(ctx, memoryLockWait)
-	defer cancel()
-	lock, err := home.AcquireWithin(waiting, h.MemoryLock())
-	if err != nil {
-		return fmt.Errorf("wait for the memory runtime before this one: %w", err)
-	}
-	defer lock.Release()
-
-	st, err := store.Open(ctx, store.Config{Path: h.MemoryDB(), BackupDir: h.Backups(), Logger: log, Now: time.Now})
-	if err != nil {
-		log.Error("open the memory", "err", err)
-		if ambry.KindOf(err) == ambry.MemoryUnavailable {
-			return parent.Refuse(err.Error())
-		}
-		return err
-	}
-	defer st.Close()
-	return serveMemory(ctx, o, st, log, parent)
+	defer r.close()
+	return r.serve(ctx, 0, newToken(), func(a address) error { return parent.Ready(a) })
 }
 
-func serveMemory(ctx context.Context, o Options, st *store.Store, log *slog.Logger, parent supervise.Parent) error {
-	ln, err := web.Listen(ctx)
+// Standalone is the memory runtime without a service above it, for a service
+// elsewhere whose settings memory.url and memory.token name it. It listens on
+// loopback like everything of ours; how it is reached from elsewhere is up to
+// the person. It says what to set on stdout, and runs until ctx ends.
+func Standalone(ctx context.Context, o Options, port int, token string) error {
+	set, err := settings.Load(settings.Sources{File: filepath.Join(o.Home, "config.yaml"), Getenv: o.Getenv, Flags: o.Settings})
 	if err != nil {
 		return err
 	}
-	a := address{BaseURL: "http://" + ln.Addr().String(), Token: newToken()}
-	e := engine.New(engine.Config{Store: st, Now: time.Now, Version: o.Version, Logger: log})
-	handler, _ := web.New(runtimeConfig(o.Version, a, log), host.Routes(e))
-	if err := parent.Ready(a); err != nil {
+	r, err := openRuntime(ctx, o, set.Log.Level)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	shown := "(the one in the file)"
+	if token == "" {
+		token = newToken()
+		shown = token
+	}
+	return r.serve(ctx, port, token, func(a address) error {
+		_, err := fmt.Fprintf(o.Stdout, "memory:\n  url: %s\n  token: %s\n", a.BaseURL, shown)
+		return err
+	})
+}
+
+// memoryHost is an open memory with what it needs.
+type memoryHost struct {
+	options Options
+	log     *slog.Logger
+	logFile io.Closer
+	lock    *home.Lock
+	store   *store.Store
+}
+
+// openRuntime opens the memory of a home, as soon as the runtime before this one
+// has let go of it.
+func openRuntime(ctx context.Context, o Options, level slog.Level) (r *memoryHost, err error) {
+	home.Umask()
+	h, err := home.Open(o.Home)
+	if err != nil {
+		return nil, err
+	}
+	r = &memoryHost{options: o}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	if r.log, r.logFile, err = newLog(h, "memory.log", level, o.Stderr); err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, memoryLockWait)
+	defer cancel()
+	if r.lock, err = home.AcquireWithin(waiting, h.MemoryLock()); err != nil {
+		return nil, fmt.Errorf("wait for the memory runtime before this one: %w", err)
+	}
+	r.store, err = store.Open(ctx, store.Config{Path: h.MemoryDB(), BackupDir: h.Backups(), Logger: r.log, Now: time.Now})
+	if err != nil {
+		r.log.Error("open the memory", "err", err)
+		return nil, err
+	}
+	return r, nil
+}
+
+// close lets go of everything, in the reverse order of opening.
+func (r *memoryHost) close() {
+	if r.store != nil {
+		if err := r.store.Close(); err != nil {
+			r.log.Error("close the memory", "err", err)
+		}
+	}
+	if r.lock != nil {
+		_ = r.lock.Release() // the system lets go of it in a moment anyway
+	}
+	if r.logFile != nil {
+		_ = r.logFile.Close()
+	}
+}
+
+// serve answers until ctx ends. It says where once it can be called.
+func (r *memoryHost) serve(ctx context.Context, port int, token string, say func(address) error) error {
+	ln, err := web.ListenAt(ctx, port)
+	if err != nil {
+		return err
+	}
+	a := address{BaseURL: "http://" + ln.Addr().String(), Token: token}
+	e := engine.New(engine.Config{Store: r.store, Now: time.Now, Version: r.options.Version, Logger: r.log})
+	handler, _ := web.New(runtimeConfig(r.options.Version, a, r.log), host.Routes(e))
+	if err := say(a); err != nil {
 		ln.Close()
 		return err
 	}
-	return (&web.Server{Handler: handler, Log: log}).Serve(ctx, ln)
+	return (&web.Server{Handler: handler, Log: r.log}).Serve(ctx, ln)
 }
 
 func runtimeConfig(version string, a address, log *slog.Logger) web.Config {

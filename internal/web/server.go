@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -24,9 +25,12 @@ const (
 )
 
 // Listen listens on a free port of 127.0.0.1, and nowhere else.
-func Listen(ctx context.Context) (net.Listener, error) {
+func Listen(ctx context.Context) (net.Listener, error) { return ListenAt(ctx, 0) }
+
+// ListenAt listens on a port of 127.0.0.1; 0 is one that is free.
+func ListenAt(ctx context.Context, port int) (net.Listener, error) {
 	var config net.ListenConfig
-	ln, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
+	ln, err := config.Listen(ctx, "tcp4", "127.0.0.1:"+strconv.Itoa(port))
 	if err != nil {
 		return nil, fmt.Errorf("listen on loopback: %w", err)
 	}
