@@ -53,6 +53,9 @@ func (s *Scanner) run(ctx context.Context, j *job) {
 	c := t.completion(err, stopped)
 	if c.Succeeded {
 		for _, a := range s.chosen(j.request.SourceID) {
+			if _, here, _ := look(a.History.Roots(s.Home)); !here {
+				continue
+			}
 			if err := s.Marks.SetLastScan(ctx, a.ID, c.CompletedAt); err != nil {
 				s.Logger.Warn("remember the time of the scan", "agent", a.ID, "err", err)
 			}

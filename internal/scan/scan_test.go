@@ -563,7 +563,7 @@ func TestList(t *testing.T) {
 	if !one.Available || one.MessageCount != 3 || one.LastScannedAt == nil || one.Error != "" {
 		t.Errorf("one is %+v", one)
 	}
-	if two.Available || two.DataPath != filepath.Join(w.home, ".two") || two.Error != "" {
+	if two.Available || two.LastScannedAt != nil || two.DataPath != filepath.Join(w.home, ".two") || two.Error != "" {
 		t.Errorf("two is %+v", two)
 	}
 	if mute.Capabilities.History || mute.Available {
