@@ -102,8 +102,17 @@ func (x *scan) read(f *field, at, end int) bool {
 		ok = f.flag
 	case tag:
 		ok = start > 0 && s[start-1] == '<'
+	case gap:
+		ok = f.flag || s[at] >= utf8.RuneSelf || x.beside(f, i)
 	}
 	return ok && x.value(i, f)
+}
+
+// beside reports whether the text at i, behind a blank, may be a secret: most
+// words that follow the word token are not, and this is quick to see.
+func (x *scan) beside(f *field, i int) bool {
+	long := skipAtMost(x.text, i, 32, base64|minus|under) == i+32
+	return long || x.byte(i) == '\'' || strings.EqualFold(f.name, "password")
 }
 
 // operator reads what stands between the name that ends at i and its value.

@@ -283,7 +283,7 @@ var frequencies = func() (of [256]float64) {
 
 // markEnd returns the end of the replacement at s[i:], or 0 if there is none.
 func (f *filter) markEnd(s string, i int) int {
-	id, ok := strings.CutPrefix(s[min(i, len(s)):min(len(s), i+64)], markStart)
+	id, ok := strings.CutPrefix(s[min(i, len(s)):min(len(s), i+maxMark)], markStart)
 	if n := strings.IndexByte(id, ']'); ok && n > 0 && f.ids[id[:n]] {
 		return i + len(markStart) + n + len(markEnd)
 	}

@@ -38,6 +38,7 @@ func FuzzText(f *testing.F) {
 	f.Add("password: \"", "\"", uint8(0))
 	f.Add("{\"password\":", "}", uint8(1))
 	f.Add(`"-pass","`, "", uint8(2))
+	f.Add("curl -u api_key", "", uint8(6))
 	f.Fuzz(func(t *testing.T, before, after string, n uint8) {
 		checkStable(t, before+after)
 		plant := plants[int(n)%len(plants)]
@@ -57,6 +58,9 @@ func checkStable(t *testing.T, text string) string {
 	}
 	if again, n := redact.Text(clean); again != clean || n != 0 {
 		t.Errorf("%q became %q, then %q", text, clean, again)
+	}
+	if rest := mark.ReplaceAllString(clean, ""); strings.Count(rest, "[REDACTED:") > strings.Count(text, "[REDACTED:") {
+		t.Errorf("%q became %q, in which a replacement is torn", text, clean)
 	}
 	if utf8.ValidString(text) && !utf8.ValidString(clean) {
 		t.Errorf("%q became %q, which is not UTF-8", text, clean)

@@ -21,7 +21,7 @@ func authorization(x *scan, _, end int) bool {
 		}
 	}
 	// Without a scheme only a quoted value or a header's is one.
-	return (q.mark != 0 || x.lineEnds(skip(x.text, i, opaque))) && x.credential(i, 8, math.MaxInt)
+	return (q.mark != 0 || x.lineEnds(skipAtMost(x.text, i, 256, opaque))) && x.credential(i, 8, math.MaxInt)
 }
 
 var schemes = []string{"Bearer", "Basic", "Token", "ApiKey", "Api-Key", "Bot", "Digest", "Negotiate", "OAuth", "Key", "JWT"}
@@ -29,7 +29,7 @@ var schemes = []string{"Bearer", "Basic", "Token", "ApiKey", "Api-Key", "Bot", "
 // credential cuts the token68 at i if it has n bytes and looks random, or if it
 // is long.
 func (x *scan) credential(i, n, long int) bool {
-	stop := skip(x.text, i, opaque)
+	stop := skipAtMost(x.text, i, 256, opaque)
 	v := x.text[i:stop]
 	if len(v) < n || placeholder(v) || !random(v) && len(v) < long || codeFollows(x.text, stop) {
 		return false
@@ -92,6 +92,9 @@ func (x *scan) assigns(i int) (int, bool) {
 
 // cookies cuts what is secret in the pairs name=value; name=value at i.
 func (x *scan) cookies(i int) bool {
+	if i < x.cookieEnd { // one of a list that has been looked at
+		return false
+	}
 	made := false
 	for limit := i + 8<<10; i < limit; {
 		start := skipAtMost(x.text, i, 128, word|dot)
@@ -107,6 +110,7 @@ func (x *scan) cookies(i int) bool {
 		if session(name, x.text[start:stop]) {
 			made = x.cut(start, stop) || made
 		}
+		x.cookieEnd = stop
 		if !strings.HasPrefix(x.text[stop:], ";") {
 			break
 		}

@@ -12,7 +12,7 @@ import (
 // quadratic time.
 func hostile(n int) map[string]string {
 	of := func(s string) string { return strings.Repeat(s, n/len(s)+1) }
-	list := map[string]string{
+	return map[string]string{
 		"one line":          of("x"),
 		"backslashes":       of(`\`),
 		"quotes":            of(`"`),
@@ -45,6 +45,15 @@ func hostile(n int) map[string]string {
 		"curl flags":        of("curl -u "),
 		"cookies":           of("cookie: "),
 		"cookie pairs":      "Cookie: " + of("a=b; "),
+		"cookie list":       of("cookie=a; "),
+		"authorizations":    of("authorization="),
+		"bearer and run":    of("authorization: bearer="),
+		"azure":             of("0Q~"),
+		"signatures":        of("sig="),
+		"headers":           of("-----BEGIN PRIVATE KEY-----Version:"),
+		"secrets said":      of("password is "),
+		"netrc":             of("machine a login b password "),
+		"flags":             of("--password --token "),
 		"bearers":           of("bearer "),
 		"basics":            of("basic QUJD"),
 		"broken tokens":     of("ghp_abcd\n"),
@@ -60,7 +69,6 @@ func hostile(n int) map[string]string {
 		"colours":           of("\x1b[31msk-"),
 		"numbers":           of(`{"password":1234567`),
 	}
-	return list
 }
 
 // Eight times the text takes about eight times as long. The time of a quadratic

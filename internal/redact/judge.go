@@ -279,6 +279,9 @@ func phrase(f *field, v string) bool {
 
 // bareSecret judges a value without quotes.
 func (x *scan) bareSecret(f *field, v string, t trust) bool {
+	if k := f.keyword(); len(v) > len(k) && hasPrefixFold(v, k) && is(v, len(k), equal) {
+		return false // the next field, which is looked at next
+	}
 	sure := f.env || f.flag || f.query
 	if !sure {
 		f.end -= len(v) - len(strings.TrimRight(v, ".:"))

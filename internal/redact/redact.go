@@ -35,12 +35,13 @@ var table = sync.OnceValue(func() *filter { return compile(rules) })
 
 // search returns the secrets of s in their order, none touching another's bytes.
 func search(s string) []cut {
-	cuts, escaped := scan{text: s, filter: table()}.run()
+	f := table()
+	cuts, escaped := f.scan(s, false)
 	if !escaped {
 		return cuts
 	}
 	plain, shifts := unescape(s)
-	cuts, _ = scan{text: plain, filter: table(), unescaped: true}.run()
+	cuts, _ = f.scan(plain, true)
 	for i, c := range cuts {
 		cuts[i] = shifts.cut(c)
 	}
@@ -68,6 +69,7 @@ func replace(s string, cuts []cut) string {
 const (
 	markStart = "[REDACTED:"
 	markEnd   = "]"
+	maxMark   = 48 // no replacement is longer
 )
 
 // cut is a secret: the bytes from start to end, and the rule that found it.
@@ -94,31 +96,31 @@ type scan struct {
 
 	command    *string // flags of the last command that had no password
 	commandEnd int     // and where its line ends
+	cookieEnd  int     // end of the last list of cookies
 }
 
-// run returns the cuts, or that the text must be unescaped first. The loop is
+// scan returns the cuts, or that the text must be unescaped first. The loop is
 // where the time goes: it reads each byte once and does more only where the
-// keyword of a rule may stand. The scan goes to the heap where the first one
-// does, so that most texts need no memory.
-func (start scan) run() (cuts []cut, escaped bool) {
+// keyword of a rule may stand. Most texts have none, and then need no memory.
+func (f *filter) scan(text string, unescaped bool) (cuts []cut, escaped bool) {
 	var x *scan
-	from, state := 0, start.filter.start
+	from, state := 0, f.start
 	for i := 0; ; i++ {
-		i, state = start.filter.next(start.text, i, state)
-		if i >= len(start.text) {
+		i, state = f.next(text, i, state)
+		if i >= len(text) {
 			break
 		}
 		for n := min(lanes, i+1-from); n >= 2; n-- {
-			list := start.filter.at(start.text, i+1, n)
+			list := f.at(text, i+1, n)
 			if x == nil {
-				if !standsAny(list, start.text, i+1-n) {
+				if !standsAny(list, text, i+1-n) {
 					continue
 				}
-				x = &scan{text: start.text, filter: start.filter, unescaped: start.unescaped}
+				x = &scan{text: text, filter: f, unescaped: unescaped}
 			}
 			if x.try(list, i+1-n) {
 				from = x.from
-				i, state = from-1, start.filter.start
+				i, state = from-1, f.start
 				break
 			}
 		}
@@ -161,11 +163,15 @@ func standsAny(list []keyword, s string, i int) bool {
 // a replacement already stays, and none is left in part.
 func (x *scan) cut(start, end int) bool {
 	start = x.afterEscape(max(start, x.from))
-	if mark := x.filter.markEnd(x.text, start); mark >= end {
-		return false
+	if open := max(0, start-maxMark); start < end {
+		if n := strings.LastIndex(x.text[open:start+1], markStart[:1]); n >= 0 {
+			start = max(start, x.filter.markEnd(x.text, open+n))
+		}
 	}
-	if open := strings.LastIndex(x.text[start:max(start, end)], markStart); open >= 0 {
-		end = max(end, x.filter.markEnd(x.text, start+open))
+	if start < end {
+		if n := strings.LastIndex(x.text[start:end], markStart); n >= 0 {
+			end = max(end, x.filter.markEnd(x.text, start+n))
+		}
 	}
 	if start >= end {
 		return false

@@ -137,8 +137,11 @@ func jwt(x *scan, at, end int) bool {
 // telegram matches the colon and the A's in the middle of a bot token.
 func telegram(x *scan, at, end int) bool {
 	start := skipBack(x.text, at, max(x.from, at-12), digit)
+	if at-start < 7 {
+		return false
+	}
 	stop := x.token(end, word, 32)
-	return at-start >= 7 && stop >= 0 && x.cut(start, stop)
+	return stop >= 0 && x.cut(start, stop)
 }
 
 // discord matches a bot token: the id of the bot in base64, a time, a MAC.
@@ -156,8 +159,11 @@ func discord(x *scan, at, end int) bool {
 func before(chars class, least, most int, others class, n int) matcher {
 	return func(x *scan, at, end int) bool {
 		start := skipBack(x.text, at, max(x.from, at-most), chars)
+		if at-start < least {
+			return false
+		}
 		stop := x.token(end, others, n)
-		return at-start >= least && stop >= 0 && x.cut(start, stop)
+		return stop >= 0 && x.cut(start, stop)
 	}
 }
 
