@@ -156,6 +156,9 @@ func (p *program) printCompletion(c ambry.ScanCompletion) error {
 
 func (p *program) printResults(c ambry.ScanCompletion) {
 	for _, r := range c.Results {
+		if r.Bytes == 0 && r.Skipped == 0 && r.ErrorCount == 0 {
+			continue
+		}
 		p.printf("%s: %s in %s, %s", r.SourceID, counted(r.Messages, "message", "messages"),
 			counted(r.Conversations, "conversation", "conversations"), size(r.Bytes))
 		if r.Redactions > 0 {
@@ -180,6 +183,8 @@ func (p *program) printResults(c ambry.ScanCompletion) {
 	switch {
 	case c.Stopped:
 		p.printf("Stopped. What was read stays; the next scan goes on from there.\n")
+	case !c.Succeeded:
+		p.printf("%s read, but not all that there is.\n", counted(turns, "turn", "turns"))
 	case turns == 0:
 		p.printf("Nothing new.\n")
 	case i.Added+i.Updated == 0:

@@ -18,6 +18,7 @@ func completion() ambry.ScanCompletion {
 		Results: []ambry.ScanResult{
 			{SourceID: "claude_code", Conversations: 40, Messages: 1000, Turns: 1203, Bytes: 2_500_000, Redactions: 1},
 			{SourceID: "codex", Conversations: 1, Messages: 1, Bytes: 10, Skipped: 2, Errors: []string{"one file is torn"}, ErrorCount: 3},
+			{SourceID: "opencode"},
 		},
 	}
 }
@@ -98,7 +99,7 @@ func TestScanEnds(t *testing.T) {
 		{"with nothing new", ambry.ScanStatus{Completion: &empty}, 0, "Nothing new.\n"},
 		{"with what is known", ambry.ScanStatus{Completion: &again}, 0, "1,203 turns read, known already.\n"},
 		{"stopped by somebody else", ambry.ScanStatus{Completion: &stoppedOne}, 1, "Stopped."},
-		{"with a source that cannot be read", ambry.ScanStatus{Completion: &failedOne}, 1, "one file is torn"},
+		{"with a source that cannot be read", ambry.ScanStatus{Completion: &failedOne}, 1, "but not all that there is"},
 		{"with the service", ambry.ScanStatus{}, 1, "left no result"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
