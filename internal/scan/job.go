@@ -56,7 +56,7 @@ func (s *Scanner) run(ctx context.Context, j *job) {
 			if _, here, _ := look(a.History.Roots(s.Home)); !here {
 				continue
 			}
-			if err := s.Marks.SetLastScan(ctx, a.ID, c.CompletedAt); err != nil {
+			if err := s.Journal.SetLastScan(ctx, a.ID, c.CompletedAt); err != nil {
 				s.Logger.Warn("remember the time of the scan", "agent", a.ID, "err", err)
 			}
 		}

@@ -26,7 +26,10 @@ type Marks interface {
 	Mark(ctx context.Context, agentID, path string) (ambry.FileMark, error)
 	SetMarks(ctx context.Context, agentID string, marks map[string]ambry.FileMark) error
 	Totals(ctx context.Context, agentID string) (ambry.SourceTotals, error)
+}
 
+// Journal keeps when and how scans ended.
+type Journal interface {
 	LastScan(ctx context.Context, agentID string) (time.Time, error)
 	SetLastScan(ctx context.Context, agentID string, at time.Time) error
 	Completion(ctx context.Context) (*ambry.ScanCompletion, error)
@@ -46,6 +49,7 @@ type Scanner struct {
 	Home    agent.Home
 	Memory  Importer
 	Marks   Marks
+	Journal Journal
 	Bus     Bus
 	Consent func() (ambry.ScanPermission, ambry.ScanPreferences)
 	Logger  *slog.Logger
@@ -84,7 +88,7 @@ func (s *Scanner) init() {
 // work has ended.
 func (s *Scanner) Run(ctx context.Context) error {
 	s.init()
-	if last, err := s.Marks.Completion(ctx); err == nil {
+	if last, err := s.Journal.Completion(ctx); err == nil {
 		s.mu.Lock()
 		s.last = last
 		s.mu.Unlock()
@@ -193,7 +197,7 @@ func (s *Scanner) Status() ambry.ScanStatus {
 }
 
 func (s *Scanner) finish(j *job, c ambry.ScanCompletion) {
-	if err := s.Marks.SetCompletion(context.Background(), c); err != nil {
+	if err := s.Journal.SetCompletion(context.Background(), c); err != nil {
 		s.Logger.Warn("remember how the scan ended", "err", err)
 	}
 	s.mu.Lock()
