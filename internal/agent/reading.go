@@ -50,7 +50,7 @@ type reading[S any] struct {
 		offset int64
 		line   int
 		before int64 // messages before it
-		state  []byte
+		carry  carry[S]
 	}
 	told int64 // bytes told in items so far
 }
@@ -80,7 +80,7 @@ func (f Files[S]) begin(src Source, from Mark) (*reading[S], error) {
 	r.b.at.path = src.Path
 	r.state = f.Start(src, r.b)
 	r.lines = newLines(r.file, 0, 0)
-	r.mark.state = r.marshal(r.snapshot())
+	r.mark.carry = r.snapshot()
 	if !r.resumes(from) || !r.restore(from) {
 		return r, nil
 	}
@@ -90,7 +90,7 @@ func (f Files[S]) begin(src Source, from Mark) (*reading[S], error) {
 	}
 	r.lines = newLines(r.file, from.Offset, from.Line)
 	r.mark.offset, r.mark.line = from.Offset, from.Line
-	r.mark.before, r.mark.state = from.Before, from.State
+	r.mark.before = from.Before
 	r.told = from.Offset
 	return r, nil
 }
@@ -138,6 +138,7 @@ func (r *reading[S]) restore(from Mark) bool {
 	if err := json.Unmarshal(from.State, &stored); err != nil {
 		return false
 	}
+	r.mark.carry = stored
 	stored.Session.Title = r.b.Session.Title
 	r.state = stored.Reader
 	r.b.Session, r.b.ordinal, r.b.closed = stored.Session, stored.Ordinal, from.Before
@@ -200,7 +201,7 @@ func (r *reading[S]) record(l line) {
 		before.Part, before.Steps = r.b.head, r.b.before
 		before.Withheld = r.b.withheld && r.b.head.ID != ""
 		r.mark.offset, r.mark.line, r.mark.before = l.offset, l.number-1, r.b.closed
-		r.mark.state = r.marshal(before)
+		r.mark.carry = before
 	}
 	if r.b.turn != nil && n > 0 {
 		r.b.turn.Source.End = l.stop
@@ -213,7 +214,7 @@ func (r *reading[S]) snapshot() carry[S] {
 
 // marshal returns the state for a mark. A title is words of a person, which
 // may hold a secret; nothing has taken it out yet.
-func (r *reading[S]) marshal(c carry[S]) []byte {
+func marshal[S any](c carry[S]) []byte {
 	c.Session.Title = ""
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -236,7 +237,7 @@ func (r *reading[S]) last(yield func(Item, error) bool) error {
 func (r *reading[S]) item(c ambry.Conversation, done bool) Item {
 	m := Mark{
 		FileID: r.src.FileID, Size: r.src.Size, ModTime: r.src.ModTime, Stamp: r.src.Stamp,
-		Offset: r.mark.offset, Line: r.mark.line, State: r.mark.state, Done: done,
+		Offset: r.mark.offset, Line: r.mark.line, State: marshal(r.mark.carry), Done: done,
 		Before: r.mark.before, Messages: r.b.closed,
 	}
 	if done && r.b.turn != nil && !r.b.withheld {
