@@ -15,7 +15,7 @@ func authorization(x *scan, _, end int) bool {
 	}
 	q, i := x.quote(i)
 	for _, scheme := range schemes {
-		if len(x.text)-i > len(scheme) && strings.EqualFold(x.text[i:i+len(scheme)], scheme) {
+		if hasPrefixFold(x.text[i:], scheme) && is(x.text, i+len(scheme), blank) {
 			start := x.blanks(i + len(scheme))
 			return x.credential(start, 6, 20) || scheme == "Basic" && x.basic(start)
 		}
@@ -166,11 +166,11 @@ scan:
 		}
 	}
 	switch {
-	case at < 0:
+	case at < 0 || strings.HasPrefix(s[at:], "@sha256:"): // an image and its digest
 		return false
 	case colon >= 0 && colon < at:
 		v := s[colon+1 : at]
-		return v != "" && !placeholder(v) && !strings.Contains(v, "${") && x.cut(colon+1, at)
+		return v != "" && !placeholder(v) && (!slash || random(v)) && x.cut(colon+1, at)
 	}
 	v := s[end:at]
 	return len(v) >= 20 && random(v) && x.cut(end, at)

@@ -206,6 +206,8 @@ func named() []shape {
 		in("userinfo token", "git clone https://%s@example.com/x.git", long),
 		in("postgres", "postgres://app:%s@db.example.com:5432/app", "s3cr3tP"),
 		in("postgres with at", "postgres://app:%s@db.example.com:5432/app", "s3cr3tP@ss"),
+		in("postgres with slash", "postgres://app:%s@db.example.com:5432/app", "s3cr3t/P4ss9"),
+		in("raw authorization", "Authorization: %s", "Key"+fake(99, alnums, 30)),
 		in("mysql", "mysql://root:%s@localhost/app", "toor"),
 		in("mongodb", "mongodb+srv://app:%s@c0.example.net/?retryWrites=true", "pa55"),
 		in("redis", "redis://:%s@localhost:6379/0", "foobared"),

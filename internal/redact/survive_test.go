@@ -65,6 +65,10 @@ token: ${{ secrets.GITHUB_TOKEN }}
 postgres://${DB_USER}:${DB_PASSWORD}@db/app
 https://<user>:<password>@example.com
 https://example.com:8443/a/b@c
+oci://registry/image:latest@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+docker://image:tag@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+http://localhost:PORT/@vite/client
+http://127.0.0.1:${port}/@fs/home/ana
 git clone git@github.com:ambry/ambry.git
 ssh://git@github.com/ambry/ambry.git
 npm install @scope/pkg@1.2.3 --registry https://registry.npmjs.org:443/@scope
