@@ -7,7 +7,7 @@ import (
 )
 
 func TestACopiedTurnIsWholeWhenAnotherFollows(t *testing.T) {
-	// Before 0.100 nothing told that a turn was over.
+	// Not every version tells that a turn is over.
 	context := func(turn string) string { return line("turn_context", obj{"turn_id": turn, "cwd": "/w"}) }
 	f := read(t, meta(laterID, "forked_from_id", parentID), meta(parentID),
 		context(turnA), asked("one"), answered("first"),
