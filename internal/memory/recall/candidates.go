@@ -13,45 +13,72 @@ type candidate struct {
 	all bool
 }
 
-// candidates asks the index for memories with all words, and then, if these are
-// few, for those with some. It also counts the matches.
+// candidates asks the index for memories with all words; if these are few, for
+// those with some; and if these are few too, for those with the common words that
+// were left out. It also counts the matches, of the last question it asked.
 func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]candidate, int, error) {
 	if len(a.units) == 0 && len(a.prefix) == 0 && a.unfiltered() {
 		return nil, 0, nil
 	}
-	pruned, err := r.prune(ctx, a)
+	matches, err := r.matches(ctx, a)
 	if err != nil {
 		return nil, 0, err
 	}
-	match := pruned.all()
-	found, err := r.store.Candidates(ctx, match, maxCandidates)
-	if err != nil {
-		return nil, 0, err
-	}
+	var last store.Match
 	out := make([]candidate, 0, maxCandidates)
 	seen := make(map[int64]bool, maxCandidates)
-	for _, c := range found {
-		out, seen[c.Row] = append(out, candidate{Candidate: c, all: true}), true
-	}
-	if len(a.units) > 0 && len(found) < max(limit, enoughForAll) && pruned.hasMore() {
-		match = pruned.any()
-		some, err := r.store.Candidates(ctx, match, maxCandidates)
+	for i, m := range matches {
+		if i > 0 && len(out) >= limit {
+			break
+		}
+		last = m
+		found, err := r.store.Candidates(ctx, m, maxCandidates)
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, c := range some {
+		for _, c := range found {
 			if !seen[c.Row] {
-				out = append(out, candidate{Candidate: c})
+				out, seen[c.Row] = append(out, candidate{Candidate: c, all: len(m.All) > 0}), true
 			}
 		}
 	}
 	total := len(out)
 	if total >= maxCandidates && a.filter.After.IsZero() && a.filter.Before.IsZero() {
-		if total, err = r.store.Count(ctx, match, maxTotal); err != nil {
+		if total, err = r.store.Count(ctx, last, maxTotal); err != nil {
 			return nil, 0, err
 		}
 	}
 	return out, total, nil
+}
+
+// matches lists what to ask the index for, until there is enough. Common words
+// are asked for only when fewer than two rarer ones remain, and then only among
+// the latest of their many matches: which of these says a word once more does
+// not matter. In a small memory no word is common.
+func (r *Recall) matches(ctx context.Context, a asked) ([]store.Match, error) {
+	rare, err := r.rare(ctx, a.units)
+	if err != nil {
+		return nil, err
+	}
+	all := a
+	if len(rare) >= 2 {
+		all.units = rare
+	}
+	out := []store.Match{all.all()}
+	if len(rare) == 0 && len(a.units) > 0 {
+		out[0].Latest = maxScored
+	}
+	some := a
+	some.units = rare
+	if some.hasMore() || len(rare) < len(all.units) && len(rare) > 0 {
+		out = append(out, some.any())
+	}
+	if len(rare) < len(a.units) && len(a.units) > 1 {
+		any := a.any()
+		any.Latest = maxScored
+		out = append(out, any)
+	}
+	return out, nil
 }
 
 // hasMore reports whether asking for any of the words can find more than asking
@@ -60,30 +87,34 @@ func (a asked) hasMore() bool {
 	return len(a.units) > 1 || len(a.prefix) > 0 || len(a.units) == 1 && len(a.units[0].parts) > 0
 }
 
-// prune leaves common words out while two rarer ones remain. In a small memory
-// nothing is gained by it.
-func (r *Recall) prune(ctx context.Context, a asked) (asked, error) {
-	if len(a.units) < 3 {
-		return a, nil
-	}
+// rare returns the units, and their parts, that are not common.
+func (r *Recall) rare(ctx context.Context, units []unit) ([]unit, error) {
 	h, err := r.store.Health(ctx)
 	if err != nil || h.Memories < commonFrom {
-		return a, err
+		return units, err
 	}
-	var rare []unit
-	for _, u := range a.units {
-		n, err := r.frequency(ctx, u.term, h.Memories)
+	var out []unit
+	for _, u := range units {
+		common, err := r.isCommon(ctx, u.term, h.Memories)
 		if err != nil {
-			return asked{}, err
+			return nil, err
 		}
-		if n <= h.Memories/commonFraction {
-			rare = append(rare, u)
+		if common {
+			continue
 		}
+		parts := u.parts
+		u.parts = nil
+		for _, p := range parts {
+			if common, err = r.isCommon(ctx, p, h.Memories); err != nil {
+				return nil, err
+			}
+			if !common {
+				u.parts = append(u.parts, p)
+			}
+		}
+		out = append(out, u)
 	}
-	if len(rare) >= 2 {
-		a.units = rare
-	}
-	return a, nil
+	return out, nil
 }
 
 // frequencies remembers in how many memories a word is. It is guarded by mu.
@@ -96,10 +127,9 @@ type frequencies struct {
 // maxFrequencies bounds the words that are remembered.
 const maxFrequencies = 4096
 
-// frequency returns in how many memories a term is, counting only as far as it
-// matters. It is good enough for a while: until the memory has grown by a
-// quarter.
-func (r *Recall) frequency(ctx context.Context, term string, total int64) (int64, error) {
+// isCommon reports whether a term is in more than a tenth of all memories. What
+// it found is good enough until the memory has grown by a quarter.
+func (r *Recall) isCommon(ctx context.Context, term string, total int64) (bool, error) {
 	f := &r.common
 	f.mu.Lock()
 	if f.known == nil || len(f.known) >= maxFrequencies || total > f.total+f.total/4 {
@@ -108,14 +138,14 @@ func (r *Recall) frequency(ctx context.Context, term string, total int64) (int64
 	n, ok := f.known[term]
 	f.mu.Unlock()
 	if ok {
-		return n, nil
+		return n > total/commonFraction, nil
 	}
 	counted, err := r.store.Count(ctx, store.Match{Any: []string{term}, Filter: store.Filter{Archived: true}}, int(total/commonFraction)+1)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.known[term] = int64(counted)
-	return int64(counted), nil
+	return int64(counted) > total/commonFraction, nil
 }

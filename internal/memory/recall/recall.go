@@ -23,9 +23,9 @@ const (
 	minClose       = 16   // of which so many, or half as many more than the limit, are looked at closely
 	maxTotal       = 1000 // matches are counted no further
 	defaultBudget  = 2000 // tokens of the context
-	enoughForAll   = 5    // memories with all words are enough, if there are so many and as many as asked for
 	commonFrom     = 20_000
-	commonFraction = 10 // a word in more than a tenth of so many memories is common
+	maxScored      = 4000 // of the matches of common words only
+	commonFraction = 10   // a word in more than a tenth of so many memories is common
 )
 
 // Recall searches a store. All methods may be called at the same time.

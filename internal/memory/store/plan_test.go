@@ -45,7 +45,7 @@ func TestSearchBeginsInTheIndex(t *testing.T) {
 		"words":           {},
 		"words and times": {After: time.Unix(1, 0), Before: time.Unix(2, 0)},
 	} {
-		query, _ := candidateQuery("x", f, 10)
+		query, _ := candidateQuery("x", Match{Filter: f}, 10)
 		steps := plan(t, s, query)
 		var looked []string
 		for _, step := range steps {

@@ -19,6 +19,7 @@ type Match struct {
 	Prefix []string   // like Any, but the beginning of a term is enough
 	Not    []string   // none of these is there
 	Filter Filter
+	Latest int // if not 0, only so many of the matches that were added last are compared
 }
 
 // Filter limits a search. The zero value limits nothing but leaves archived
@@ -49,7 +50,7 @@ func (s *Store) Candidates(ctx context.Context, m Match, limit int) ([]Candidate
 		if err != nil || expression == "" {
 			return err
 		}
-		query, args := candidateQuery(expression, m.Filter, limit)
+		query, args := candidateQuery(expression, m, limit)
 		rows, err := r.rows(query, args...)
 		out, err = collectRows(rows, err, func(rows *sql.Rows) (c Candidate, err error) {
 			var at int64
@@ -67,13 +68,19 @@ func (s *Store) Candidates(ctx context.Context, m Match, limit int) ([]Candidate
 
 // candidateQuery joins from the index to the rows, never the other way: only the
 // best rows are looked up, unless a time has to be compared.
-func candidateQuery(expression string, f Filter, limit int) (string, []any) {
-	after, before := millis(f.After), millis(f.Before)
+func candidateQuery(expression string, m Match, limit int) (string, []any) {
+	after, before := millis(m.Filter.After), millis(m.Filter.Before)
 	if after == 0 && before == 0 {
+		latest := m.Latest
+		if latest == 0 {
+			latest = -1 // all
+		}
 		return `SELECT best.rowid, best.score, m.created_at
-			FROM (SELECT rowid, -bm25(words, ` + weights + `) AS score FROM words WHERE words MATCH ?
+			FROM (SELECT rowid, score FROM (
+					SELECT rowid, -bm25(words, ` + weights + `) AS score FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?)
 				ORDER BY score DESC LIMIT ?) AS best
-			CROSS JOIN memory AS m ON m.id = best.rowid ORDER BY best.score DESC, m.created_at DESC, m.id`, []any{expression, limit}
+			CROSS JOIN memory AS m ON m.id = best.rowid ORDER BY best.score DESC, m.created_at DESC, m.id`,
+			[]any{expression, latest, limit}
 	}
 	c := conditions{}
 	c.add("words MATCH ?", expression)
