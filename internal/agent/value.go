@@ -112,7 +112,7 @@ func (v Value) Bool(path ...string) bool {
 	return w.v != nil && w.v.Type() == fastjson.TypeTrue
 }
 
-// IsText, IsObject and IsList tell the type of the value.
+// IsText reports whether the value is a string.
 func (v Value) IsText() bool { return v.v != nil && v.v.Type() == fastjson.TypeString }
 
 // IsObject reports whether the value is an object.
