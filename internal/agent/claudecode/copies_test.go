@@ -124,6 +124,17 @@ func TestSamePromptTwiceIsTwoTurns(t *testing.T) {
 	wantTranscript(t, a, "user: yes\n--\nuser: yes\n--\nuser: no\n")
 }
 
+// A wrong clock does no harm beyond its turn.
+func TestClockThatWasWrong(t *testing.T) {
+	a := readLines(t,
+		prompt("u1", "2098-01-01T00:00:00Z", "What is it?"),
+		reply("a1", "2098-01-01T00:00:05Z", "m1", says("A cart."), [3]int{}),
+		conversation(first)[strings.Index(conversation(first), "\n")+1:])
+	if got := a.transcript(); !strings.Contains(got, "user: Is it full?\nassistant: No.\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // anthropics/claude-code#8524
 func TestContinuedUnderAnotherID(t *testing.T) {
 	a := readFiles(t, map[string]string{

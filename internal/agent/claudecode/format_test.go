@@ -275,6 +275,17 @@ func TestParallelCallsArePairedByID(t *testing.T) {
 	wantTranscript(t, a, "user: go\nassistant:  {Read=one} {Grep=two}\nassistant: Wait.\n")
 }
 
+// Before there were files for sub-agents, one was started before any prompt.
+func TestWarmUpIsNoTurn(t *testing.T) {
+	side := []any{"isSidechain", true}
+	a := readLines(t,
+		prompt("w1", clock(9, 0, 0), "Warmup", side...),
+		reply("w2", clock(9, 0, 1), "m0", calls("t0", "Read"), [3]int{1, 0, 1}, side...),
+		prompt("w3", clock(9, 0, 2), results("t0", "a file"), side...),
+		conversation(first))
+	wantTranscript(t, a, conversationTold)
+}
+
 func TestSubagents(t *testing.T) {
 	task := func(session string) string {
 		return prompt("s1", clock(10, 0, 2), "Find it", "isSidechain", true, "agentId", "a1", "sessionId", session, "cwd", "/tmp/worktree") +

@@ -19,7 +19,8 @@ func TestOutputOfAMessageIsTheLargestCount(t *testing.T) {
 	a := readLines(t,
 		prompt("u1", clock(10, 0, 0), "go"),
 		reply("a1", clock(10, 0, 1), "m1", says("one"), [3]int{3, 100, 2}),
-		reply("a2", clock(10, 0, 2), "m1", says("two"), [3]int{3, 100, 210}))
+		reply("a2", clock(10, 0, 2), "m1", says("two"), [3]int{3, 100, 210}),
+		reply("a3", clock(10, 0, 3), "m1", says("three"), [3]int{3, 100, 7}))
 	wantTokens(t, a, 103, 100, 210)
 }
 
@@ -54,9 +55,10 @@ func TestUsageOnEveryBlockCountsOnce(t *testing.T) {
 // sirmalloc/ccstatusline#549
 func TestEqualRecordsCountOnce(t *testing.T) {
 	one := reply("a1", clock(10, 0, 1), "m1", says("Yes."), [3]int{10, 0, 50})
-	a := readLines(t, prompt("u1", clock(10, 0, 0), "go"), one, one, one)
+	two := reply("a2", clock(10, 0, 2), "m1", says("Of course."), [3]int{10, 0, 50})
+	a := readLines(t, prompt("u1", clock(10, 0, 0), "go"), one, one, two, one)
 	wantTokens(t, a, 10, 0, 50)
-	wantTranscript(t, a, "user: go\nassistant: Yes.\n")
+	wantTranscript(t, a, "user: go\nassistant: Yes.\n\nOf course.\n")
 }
 
 // titeya/dms-claudecode#52
