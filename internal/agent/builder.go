@@ -42,6 +42,7 @@ type Builder struct {
 	at      place // where the record being parsed stands
 	skipped int
 	notes   []string
+	took    int64 // bytes of rows
 
 	// A record may end a part and open the next one. Reading on at it must do
 	// the second half only: steps counts what the record did, and done is how
@@ -73,10 +74,20 @@ func NewBuilder(path, row string) *Builder {
 // Row says which row of a database the next messages are read from.
 func (b *Builder) Row(row string) { b.at.row = row }
 
+// Took counts bytes that were read from a database.
+func (b *Builder) Took(bytes int64) { b.took += bytes }
+
 // Finish ends the open turn and returns all that was gathered.
 func (b *Builder) Finish() ambry.Conversation {
 	b.close()
 	return b.take()
+}
+
+// item is [Builder.Finish] with what was counted since the item before.
+func (b *Builder) item() Item {
+	item := Item{Conversation: b.Finish(), Read: b.took, Skipped: b.skipped, Notes: b.notes}
+	b.took, b.skipped, b.notes = 0, 0, nil
+	return item
 }
 
 // Begin starts a turn; the one before it ends. An empty id is replaced by one
@@ -318,9 +329,14 @@ func (b *Builder) Call(id string) *ambry.ToolCall {
 // Skip counts a record that could not be read.
 func (b *Builder) Skip(why string) {
 	b.skipped++
-	if len(b.notes) < maxNotes {
-		b.notes = append(b.notes, fmt.Sprintf("line %d: %s", b.at.line, why))
+	if len(b.notes) >= maxNotes {
+		return
 	}
+	where := fmt.Sprintf("line %d", b.at.line)
+	if b.at.row != "" {
+		where = "row " + b.at.row
+	}
+	b.notes = append(b.notes, where+": "+why)
 }
 
 // Path is the file being read.

@@ -16,8 +16,6 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-
-	"ambry.dev/ambry"
 )
 
 // Rows is a [History] of SQLite databases that another program has open. They
@@ -30,15 +28,20 @@ type Rows struct {
 	// base name.
 	Match func(name string) bool
 
-	// Each emits what is in the database after cursor, "" being the beginning: a
-	// conversation at a time with the cursor to go on from. It returns when emit
-	// says false. There is one connection: rows are closed before the next query.
+	// Each emits what is in the database after cursor, "" being the beginning: some
+	// turns of a session at a time with the cursor to go on from. It returns when
+	// emit says false. There is one connection: rows are closed before the next
+	// query, and before emit, which may take long.
 	Each func(ctx context.Context, db *sql.DB, src Source, cursor string, emit Emit) error
+
+	// Count returns how many messages are in the database. Nil means as many as
+	// were emitted, which is wrong where what changed is emitted again.
+	Count func(ctx context.Context, db *sql.DB) (int64, error)
 }
 
-// Emit takes a piece of a history; next is where to go on once it is stored.
-// It reports whether more is wanted.
-type Emit func(c ambry.Conversation, next string) bool
+// Emit takes what b has gathered and ends its open turn; next is where to go on
+// once it is stored. It reports whether more is wanted.
+type Emit func(b *Builder, next string) bool
 
 // Roots returns the directories.
 func (r Rows) Roots(h Home) []string { return r.Dirs(h) }
@@ -98,22 +101,28 @@ func (r Rows) Read(ctx context.Context, src Source, from Mark) iter.Seq2[Item, e
 		if from.FileID != src.FileID {
 			next.Cursor, next.Messages = "", 0
 		}
-		stopped := false
-		err = r.Each(ctx, db, src, next.Cursor, func(c ambry.Conversation, cursor string) bool {
-			next.Cursor = cursor
-			for _, t := range c.Turns {
+		left, stopped := src.Size, false
+		err = r.Each(ctx, db, src, next.Cursor, func(b *Builder, cursor string) bool {
+			item := b.item()
+			for _, t := range item.Conversation.Turns {
 				next.Messages += int64(len(t.Messages))
 			}
-			stopped = !yield(Item{Conversation: c, Next: next}, nil)
+			next.Cursor = cursor
+			item.Next, item.Read = next, min(item.Read, left)
+			left -= item.Read
+			stopped = !yield(item, nil)
 			return !stopped
 		})
+		if err == nil && !stopped && r.Count != nil {
+			next.Messages, err = r.Count(ctx, db)
+		}
 		switch {
 		case stopped:
 		case err != nil:
 			yield(Item{}, err)
 		default:
 			next.Done = true
-			yield(Item{Next: next, Read: src.Size}, nil)
+			yield(Item{Next: next, Read: left}, nil)
 		}
 	}
 }

@@ -37,7 +37,11 @@ var rows = agent.Rows{
 			b.Session = ambry.Session{ID: "s", Agent: "rows"}
 			b.Begin(ambry.Turn{ID: fmt.Sprint(last)})
 			b.Add(ambry.Message{Role: ambry.User, Text: text})
-			if !emit(b.Finish(), fmt.Sprint(last)) {
+			b.Took(int64(len(text)))
+			if text == "" {
+				b.Skip("empty")
+			}
+			if !emit(b, fmt.Sprint(last)) {
 				return nil
 			}
 		}
@@ -131,6 +135,35 @@ func TestReadingADatabaseStops(t *testing.T) {
 	other.FileID = "another database"
 	if got, _ := readRows(t, path, other); len(got) != 3 {
 		t.Errorf("a mark of another database was used: %q", got)
+	}
+}
+
+func TestWhatADatabaseHasIsCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	db := writer(t, path)
+	say(t, db, "one")
+	say(t, db, "")
+	src := databaseSource(t, path)
+	counting := rows
+	counting.Count = func(ctx context.Context, db *sql.DB) (n int64, err error) {
+		return n, db.QueryRowContext(ctx, "SELECT 10 * count(*) FROM said").Scan(&n)
+	}
+	var read, messages []int64
+	var notes []string
+	for item, err := range counting.Read(t.Context(), src, agent.Mark{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, messages, notes = append(read, item.Read), append(messages, item.Next.Messages), append(notes, item.Notes...)
+	}
+	if diff := cmp.Diff([]int64{3, 0, src.Size - 3}, read); diff != "" {
+		t.Errorf("bytes:\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{1, 2, 20}, messages); diff != "" {
+		t.Errorf("messages:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"row 2: empty"}, notes); diff != "" {
+		t.Errorf("notes:\n%s", diff)
 	}
 }
 
