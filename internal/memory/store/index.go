@@ -65,19 +65,37 @@ func tagTerm(tag string) string {
 	return ".t" + hex.EncodeToString(sum[:8])
 }
 
-// index writes the terms of a memory that has none yet.
-func (t *tx) index(memory int64, text terms, s scope) error {
-	err := t.exec("INSERT INTO words (rowid, lead, rest, scope) VALUES (?, ?, ?, ?)", memory, text.lead, text.rest, s.terms())
-	if err != nil {
-		return fmt.Errorf("index a memory: %w", err)
-	}
-	return nil
+// entry is a change of the text index. It is made right before the commit, since
+// FTS5 writes a segment of its own for each savepoint that it takes part in.
+type entry struct {
+	memory int64
+	remove bool
+	text   terms
+	scope  string
+}
+
+// index writes the terms of a memory that has none.
+func (t *tx) index(memory int64, text terms, s scope) {
+	t.entries = append(t.entries, entry{memory: memory, text: text, scope: s.terms()})
 }
 
 // unindex takes the terms of a memory out.
-func (t *tx) unindex(memory int64) error {
-	if err := t.exec("DELETE FROM words WHERE rowid = ?", memory); err != nil {
-		return fmt.Errorf("take a memory out of the index: %w", err)
+func (t *tx) unindex(memory int64) {
+	t.entries = append(t.entries, entry{memory: memory, remove: true})
+}
+
+// enter makes the changes of the text index.
+func (w *writer) enter(entries []entry) error {
+	for _, e := range entries {
+		var err error
+		if e.remove {
+			err = w.exec("DELETE FROM words WHERE rowid = ?", e.memory)
+		} else {
+			err = w.exec("INSERT INTO words (rowid, lead, rest, scope) VALUES (?, ?, ?, ?)", e.memory, e.text.lead, e.text.rest, e.scope)
+		}
+		if err != nil {
+			return fmt.Errorf("write the text index: %w", err)
+		}
 	}
 	return nil
 }
@@ -117,6 +135,7 @@ var indexSettings = [...]struct {
 }
 
 func (t *tx) rebuild() error {
+	t.w.entries = t.w.entries[:0] // of rows that are read below
 	if err := t.execOnce("DROP TABLE IF EXISTS words"); err != nil {
 		return err
 	}
@@ -157,7 +176,7 @@ func (t *tx) rebuildSome(after int64) (n int, last int64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		if err := t.index(r.id, text, r.scope); err != nil {
+		if err := t.w.enter([]entry{{memory: r.id, text: text, scope: r.scope.terms()}}); err != nil {
 			return 0, 0, err
 		}
 		last = r.id

@@ -286,9 +286,7 @@ func (t *tx) rewrite(old, m memoryRow) error {
 	if err != nil {
 		return err
 	}
-	if err := t.unindex(m.id); err != nil {
-		return err
-	}
+	t.unindex(m.id)
 	t.countMemory(old.cell, old.created, -1)
 	return t.entered(m, text)
 }

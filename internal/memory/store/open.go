@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
@@ -29,8 +30,9 @@ const (
 	readerCacheKiB  = 1 << 10
 	mappedBytes     = 256 << 20
 	maxReaders      = 4
-	checkpointPages = 4 << 10  // of 4 KiB: the log is moved into the file at 16 MB
-	logLimitBytes   = 32 << 20 // and cut to this once it is empty
+	checkpointPages = 4 << 10     // of 4 KiB: the log is moved into the file at 16 MB
+	logLimitBytes   = 32 << 20    // and cut to this once it is empty
+	readerIdle      = time.Minute // then it lets go of what it sees of the file
 )
 
 // open opens the file, brings it to the newest schema and returns its writer.
@@ -76,6 +78,7 @@ func (s *Store) open(ctx context.Context, c Config) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.readers.SetConnMaxIdleTime(readerIdle)
 	w := newWriter(s, conn)
 	return w, w.ensureIndex()
 }

@@ -56,9 +56,9 @@ type terms struct{ lead, rest string }
 const (
 	maxRequest    = 16 << 10
 	maxReply      = 32 << 10
-	maxInput      = 600
-	maxOutputHead = 1500
-	maxOutputTail = 500
+	maxInput      = 1000
+	maxOutputHead = 2000
+	maxOutputTail = 1000
 	maxIndexed    = 256 << 10 // all texts of one turn together
 )
 

@@ -119,9 +119,7 @@ func (t *tx) retrace(m memoryRow, s session, c content) error {
 	if err != nil {
 		return fmt.Errorf("update a memory: %w", err)
 	}
-	if err := t.unindex(m.id); err != nil {
-		return err
-	}
+	t.unindex(m.id)
 	if m.edited != 0 {
 		if c.terms, err = t.termsFor(m.id); err != nil {
 			return err
@@ -137,9 +135,7 @@ func (t *tx) entered(m memoryRow, text terms) error {
 	if err != nil {
 		return err
 	}
-	if err := t.index(m.id, text, s); err != nil {
-		return err
-	}
+	t.index(m.id, text, s)
 	_, err = t.changed(m.id, m.version)
 	return err
 }
@@ -155,9 +151,7 @@ func (t *tx) changed(memory, version int64) (int64, error) {
 
 // drop takes a memory out of everything but its turn.
 func (t *tx) drop(m memoryRow) error {
-	if err := t.unindex(m.id); err != nil {
-		return err
-	}
+	t.unindex(m.id)
 	if err := t.exec(`DELETE FROM memory WHERE id = ?`, m.id); err != nil {
 		return fmt.Errorf("delete a memory: %w", err)
 	}

@@ -16,6 +16,7 @@ type tx struct {
 	tallies  map[cell]int64
 	days     map[int64]int64
 	sessions map[int64]counts
+	entries  []entry
 }
 
 // counts is what turns add to a session and to the totals.

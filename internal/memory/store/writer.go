@@ -62,8 +62,9 @@ type writer struct {
 	statements map[string]*sql.Stmt
 	names      names
 	scribe     *scribe
-	pruned     int64 // when keys were pruned, Unix milliseconds
-	tidy       bool  // nothing was written since it tidied up
+	entries    []entry // of the jobs in the transaction at hand
+	pruned     int64   // when keys were pruned, Unix milliseconds
+	tidy       bool    // nothing was written since it tidied up
 }
 
 func newWriter(s *Store, conn *sql.Conn) *writer {
@@ -134,6 +135,7 @@ func (w *writer) commit(jobs []*job) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return w.broken(fmt.Errorf("begin to write: %w", err))
 	}
+	w.entries = w.entries[:0]
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
@@ -142,6 +144,10 @@ func (w *writer) commit(jobs []*job) error {
 			w.rollback()
 			return w.broken(j.err)
 		}
+	}
+	if err := w.enter(w.entries); err != nil {
+		w.rollback()
+		return w.broken(err)
 	}
 	if err := w.exec("COMMIT"); err != nil {
 		w.rollback()
@@ -175,6 +181,9 @@ func (w *writer) attempt(j *job) error {
 	if done := w.exec("RELEASE job"); done != nil {
 		return done
 	}
+	if err == nil {
+		w.entries = append(w.entries, t.entries...)
+	}
 	return err
 }
 
@@ -204,7 +213,7 @@ func (w *writer) idle() {
 	}
 	w.checkpoint()
 	_ = w.exec("PRAGMA shrink_memory")
-	w.scribe = newScribe()
+	w.scribe, w.entries = newScribe(), nil
 	w.tidy = true
 }
 
