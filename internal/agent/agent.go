@@ -57,6 +57,14 @@ type History interface {
 	Read(ctx context.Context, src Source, from Mark) iter.Seq2[Item, error]
 }
 
+// Watcher is a [History] whose roots have directories below them in which
+// nothing of it changes. Watching them would cost the system memory and, on
+// some systems, an open file for each file in them.
+type Watcher interface {
+	// Watch reports whether to look for changes in a directory at or below a root.
+	Watch(h Home, dir string) bool
+}
+
 // Source is a file or a database that holds history.
 type Source struct {
 	Path    string

@@ -146,6 +146,8 @@ func (w *watcher) addTree(dir string, news bool) {
 		switch {
 		case err != nil:
 			return nil // told by the scan that reads it
+		case e.IsDir() && !w.ours(path):
+			return filepath.SkipDir
 		case e.IsDir():
 			w.add(path)
 		case e.Type()&fs.ModeSymlink != 0 && !news:
@@ -197,11 +199,15 @@ func (w *watcher) see(e fsnotify.Event) {
 	}
 }
 
-// ours reports whether a directory is part of a history, or leads to one.
+// ours reports whether something of a history may change in a directory, or
+// the directory leads to one.
 func (w *watcher) ours(dir string) bool {
+	home := w.scanner.Home
 	for _, a := range w.scanner.chosen(ambry.AllSources) {
-		for _, root := range a.History.Roots(w.scanner.Home) {
-			if below(root, dir) || below(dir, root) {
+		picky, ok := a.History.(agent.Watcher)
+		for _, root := range a.History.Roots(home) {
+			inside := below(root, dir)
+			if inside && (!ok || picky.Watch(home, dir)) || !inside && below(dir, root) {
 				return true
 			}
 		}

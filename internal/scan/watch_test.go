@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/agent"
 )
 
 func TestWatchReadsAppendedTurns(t *testing.T) {
@@ -62,4 +63,26 @@ func TestWatchFollowsTheConsent(t *testing.T) {
 	w.write(".one/a.jsonl", 2, 2)
 	time.Sleep(400 * time.Millisecond)
 	w.holds(turns(".one/a.jsonl", 1, 1)...)
+}
+
+// selective is a history that wants no directory called dead to be watched.
+type selective struct{ agent.History }
+
+func (selective) Watch(_ agent.Home, dir string) bool { return filepath.Base(dir) != "dead" }
+
+func TestWatchLeavesOutWhatAnAgentNames(t *testing.T) {
+	w := newWorld(t)
+	w.Agents[0].History = selective{w.Agents[0].History}
+	w.write(".one/dead/below/a.jsonl", 1, 1)
+	w.write(".one/live/b.jsonl", 1, 1)
+	w.permit(ambry.PermissionScan, true)
+	w.run()
+	w.eventually("what was there is read", func() bool { return len(w.memory.all()) == 2 })
+	w.write(".one/dead/below/a.jsonl", 2, 2)
+	w.write(".one/new/dead/c.jsonl", 1, 1)
+	w.write(".one/live/b.jsonl", 2, 2)
+	w.eventually("a change is read", func() bool { return len(w.memory.all()) > 2 })
+	w.holds(append(turns(".one/live/b.jsonl", 1, 2), turns(".one/dead/below/a.jsonl", 1, 1)...)...)
+	w.scan(ambry.ScanRequest{SourceID: "one"})
+	w.holds(slices.Concat(turns(".one/live/b.jsonl", 1, 2), turns(".one/dead/below/a.jsonl", 1, 2), turns(".one/new/dead/c.jsonl", 1, 1))...)
 }
