@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/client"
@@ -95,18 +96,28 @@ func checkService(ctx context.Context, dir string) []check {
 	return append([]check{service, checkMemory(ctx, c, b.Health), checkConsent(b.Onboarding)}, checkAgents(ctx, c)...)
 }
 
-// absent tells a service that never ran from one that died.
+// absent tells a service that never ran from one that died and one that hangs.
 func absent(dir string, err error) check {
 	c := check{Name: "service", Verdict: warn, Message: "not running", Hint: `"ambry serve" starts it, and so does "ambry search"`}
+	rt, _ := client.ReadRuntimeFile(dir)
 	_, statErr := os.Stat(filepath.Join(dir, "runtime.json"))
 	switch {
 	case !errors.Is(err, client.ErrNotRunning):
 		c.Verdict, c.Message, c.Hint = fail, err.Error(), ""
+	case statErr == nil && alive(rt.PID):
+		c.Verdict, c.Message = fail, fmt.Sprintf("process %d is there and does not answer", rt.PID)
+		c.Hint = "if it stays so, end that process; logs/service.log may say what it is doing"
 	case statErr == nil:
 		c.Message = "not running; it left its runtime.json, so it did not end in order"
 		c.Hint = "the next start replaces the file; logs/service.log may say what happened"
 	}
 	return c
+}
+
+// alive reports whether there is a process with this id, where that can be asked.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && pid > 0 && p.Signal(syscall.Signal(0)) == nil
 }
 
 func checkMemory(ctx context.Context, c *client.Client, h ambry.Health) check {

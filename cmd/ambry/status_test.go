@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -125,6 +126,12 @@ func TestDoctorFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, 0, "service", warn},
+		{"a service that hangs", func(t *testing.T, s *service) {
+			left := fmt.Sprintf(`{"schema":1,"baseUrl":"http://127.0.0.1:1","pid":%d}`, os.Getpid())
+			if err := os.WriteFile(filepath.Join(s.home, "runtime.json"), []byte(left), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, 1, "service", fail},
 		{"no service", func(t *testing.T, s *service) {
 			if err := os.Remove(filepath.Join(s.home, "runtime.json")); err != nil {
 				t.Fatal(err)
