@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,8 +23,15 @@ import (
 // -update writes them.
 func Run(t *testing.T, a agent.Agent, home string) {
 	t.Helper()
+	RunGolden(t, a, home, filepath.Join(home, "..", "golden"))
+}
+
+// RunGolden is [Run] with the golden files of another directory, for a home
+// that the test has made.
+func RunGolden(t *testing.T, a agent.Agent, home, golden string) {
+	t.Helper()
 	s := newSuite(t, a, home)
-	t.Run("golden", s.golden)
+	t.Run("golden", func(t *testing.T) { s.golden(t, golden) })
 	s.run(t)
 }
 
@@ -151,11 +159,13 @@ type key struct {
 
 // told is all that a source has told, as a memory would hold it.
 type told struct {
-	Session ambry.Session
-	Turns   map[key]ambry.Turn
-	Mark    agent.Mark
-	Skipped int
-	Notes   []string
+	Session  ambry.Session // the last one
+	Sessions map[string]ambry.Session
+	Turns    map[key]ambry.Turn
+	Of       map[key]string // the session of each turn
+	Mark     agent.Mark
+	Skipped  int
+	Notes    []string
 }
 
 // add takes an item. Its mark goes through JSON, as it does when it is stored.
@@ -170,17 +180,48 @@ func (h *told) add(t *testing.T, item agent.Item) {
 		t.Fatal(err)
 	}
 	if h.Turns == nil {
-		h.Turns = map[key]ambry.Turn{}
+		h.Sessions, h.Turns, h.Of = map[string]ambry.Session{}, map[key]ambry.Turn{}, map[key]string{}
 	}
-	title := h.Session.Title
-	if h.Session = item.Conversation.Session; h.Session.Title == "" {
-		h.Session.Title = title // marks hold none: no title means no change
-	}
+	h.meet(item.Conversation.Session)
 	for _, turn := range item.Conversation.Turns {
-		h.Turns[key{turn.ID, turn.Part}] = turn
+		k := key{turn.ID, turn.Part}
+		h.Turns[k], h.Of[k] = turn, item.Conversation.Session.ID
 	}
 	h.Skipped += item.Skipped
 	h.Notes = append(h.Notes, item.Notes...)
+}
+
+// meet takes what an item says of its session; the last item of a database is
+// of none.
+func (h *told) meet(s ambry.Session) {
+	if s.ID == "" {
+		return
+	}
+	if s.Title == "" { // marks hold none: no title means no change
+		s.Title = h.Sessions[s.ID].Title
+	}
+	h.Session, h.Sessions[s.ID] = s, s
+}
+
+// conversations returns the sessions that have turns, and the last one. A file
+// may say only after a while which session it is.
+func (h *told) conversations() []ambry.Conversation {
+	all := map[string]*ambry.Conversation{}
+	if h.Session.ID != "" {
+		all[h.Session.ID] = &ambry.Conversation{Session: h.Session}
+	}
+	for _, turn := range h.sorted() {
+		id := h.Of[key{turn.ID, turn.Part}]
+		if all[id] == nil {
+			all[id] = &ambry.Conversation{Session: h.Sessions[id]}
+		}
+		all[id].Turns = append(all[id].Turns, turn)
+	}
+	var list []ambry.Conversation
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, *all[id])
+	}
+	return list
 }
 
 // read reads on in a source to its end.
@@ -220,11 +261,8 @@ func (s suite) whole(t *testing.T, src agent.Source) told {
 // same fails unless two readings told the same.
 func same(t *testing.T, what string, got, want told) {
 	t.Helper()
-	if diff := gocmp.Diff(want.Session, got.Session); diff != "" {
-		t.Errorf("%s: the session differs (-want +got):\n%s", what, diff)
-	}
-	if diff := gocmp.Diff(want.sorted(), got.sorted()); diff != "" {
-		t.Errorf("%s: the turns differ (-want +got):\n%s", what, diff)
+	if diff := gocmp.Diff(want.conversations(), got.conversations()); diff != "" {
+		t.Errorf("%s: what it tells differs (-want +got):\n%s", what, diff)
 	}
 }
 

@@ -133,9 +133,8 @@ func utc(t *testing.T, name string, at time.Time) {
 	}
 }
 
-// golden compares what is read with the files of ../golden, one for a source.
-func (s suite) golden(t *testing.T) {
-	dir := filepath.Join(s.home.Dir, "..", "golden")
+// golden compares what is read with the files of a directory, one for a source.
+func (s suite) golden(t *testing.T, dir string) {
 	if *update {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
@@ -180,20 +179,33 @@ func (s suite) golden(t *testing.T) {
 	}
 }
 
+// conversation is what a golden file shows of a session.
+type conversation struct {
+	Session ambry.Session `json:"session"`
+	Turns   []ambry.Turn  `json:"turns"`
+}
+
 // portrait returns all that a source tells, as people can review it.
 func (s suite) portrait(t *testing.T, src agent.Source) []byte {
 	t.Helper()
 	h := s.whole(t, src)
-	turns := h.sorted()
-	for i := range turns {
-		turns[i].Source.Path = "~/" + s.rel(turns[i].Source.Path)
+	var shown struct {
+		*conversation `json:",omitempty"`
+		Sessions      []conversation `json:"sessions,omitempty"`
+		Skipped       int            `json:"skipped,omitempty"`
+		Notes         []string       `json:"notes,omitempty"`
 	}
-	data, err := json.MarshalIndent(struct {
-		Session ambry.Session `json:"session"`
-		Turns   []ambry.Turn  `json:"turns"`
-		Skipped int           `json:"skipped,omitempty"`
-		Notes   []string      `json:"notes,omitempty"`
-	}{h.Session, turns, h.Skipped, h.Notes}, "", "  ")
+	for _, c := range h.conversations() {
+		for i := range c.Turns {
+			c.Turns[i].Source.Path = "~/" + s.rel(c.Turns[i].Source.Path)
+		}
+		shown.Sessions = append(shown.Sessions, conversation{c.Session, c.Turns})
+	}
+	if len(shown.Sessions) == 1 {
+		shown.conversation, shown.Sessions = &shown.Sessions[0], nil
+	}
+	shown.Skipped, shown.Notes = h.Skipped, h.Notes
+	data, err := json.MarshalIndent(shown, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
