@@ -167,6 +167,69 @@ func TestReport24CompressedSessionsAreRead(t *testing.T) {
 	}
 }
 
+// As 24: a compressed file must not take more memory than the reader has.
+func TestReport24ALargeWindowIsRefused(t *testing.T) {
+	home := t.TempDir()
+	path := save(t, home, rollout(parentID)+".zst")
+	for size, want := range map[int]bool{8 << 20: true, 128 << 20: false} {
+		var packed bytes.Buffer
+		w, err := zstd.NewWriter(&packed, zstd.WithWindowSize(size), zstd.WithSingleSegment(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range parent() {
+			if _, err := w.Write([]byte(l + "\n")); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, packed.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if f := find(t, home); (len(f.turns) == 2) != want || (len(f.failed) == 0) != want {
+			t.Errorf("a window of %d MiB: %d turns, failed %v", size>>20, len(f.turns), f.failed)
+		}
+	}
+}
+
+// As 24: a file that ends too early is told of up to there.
+func TestReport24ATornCompressedFileIsReadToItsEnd(t *testing.T) {
+	home := t.TempDir()
+	var packed bytes.Buffer
+	w, err := zstd.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := 0
+	for i, l := range parent() {
+		if i == 7 {
+			half = packed.Len()
+		}
+		if _, err := w.Write([]byte(l + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := save(t, home, rollout(parentID)+".zst")
+	if err := os.WriteFile(path, packed.Bytes()[:half+20], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := find(t, home)
+	if len(f.failed) != 1 || !cmp.Equal(f.said(), []string{"user: one", "assistant: first"}) {
+		t.Errorf("failed %v, told %q", f.failed, f.said())
+	}
+}
+
 // skillsynchq/txcript#54: 531 sessions invisible in archived_sessions.
 func TestReport25ArchivedSessionsKeepTheirID(t *testing.T) {
 	home := t.TempDir()
