@@ -118,6 +118,14 @@ func TestHistoryRepeatedInOneFileUnderOtherIDs(t *testing.T) {
 	wantTokens(t, a, 207, 200, 30)
 }
 
+func TestHistoryRepeatedAtOnce(t *testing.T) {
+	quick := prompt("u1", clock(10, 0, 0), "What is it?") + reply("a1", clock(10, 0, 5), "m1", says("A cart."), [3]int{3, 0, 2}) +
+		prompt("u2", clock(10, 0, 9), "Is it full?") + reply("a2", clock(10, 0, 12), "m2", says("No."), [3]int{3, 0, 2})
+	a := readLines(t, quick, quick)
+	wantTranscript(t, a, conversationTold)
+	wantOnce(t, a)
+}
+
 // The same words at another time are said again.
 func TestSamePromptTwiceIsTwoTurns(t *testing.T) {
 	a := readLines(t, prompt("u1", clock(10, 0, 0), "yes"), prompt("u2", clock(10, 0, 1), "yes"), prompt("u3", clock(10, 0, 1), "no"))

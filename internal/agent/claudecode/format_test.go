@@ -158,6 +158,7 @@ func TestTitle(t *testing.T) {
 		{"a prompt rather than a command", prompt("u0", clock(10, 0, 0), "<command-message>init</command-message>\n<command-name>/init</command-name>") + ask, "Look at the cart"},
 		{"a command if there is no more", prompt("u0", clock(10, 0, 0), "<command-message>init</command-message>\n<command-name>/init</command-name>"), "/init"},
 		{"a summary of this conversation", ask + `{"type":"summary","summary":"Cart","leafUuid":"u1"}` + "\n", "Cart"},
+		{"a summary that ends before the last record", ask + prompt("u2", clock(10, 0, 2), "and the shop") + `{"type":"summary","summary":"Cart","leafUuid":"u1"}` + "\n", "Cart"},
 		{"not one of another", `{"type":"summary","summary":"Shop","leafUuid":"x9"}` + "\n" + ask, "Look at the cart"},
 		{"of the agent", ask + `{"type":"ai-title","aiTitle":"Old"}` + "\n" + `{"type":"ai-title","aiTitle":"Cart review"}` + "\n" + `{"type":"summary","summary":"Cart","leafUuid":"u1"}` + "\n", "Cart review"},
 		{"of the person", ask + `{"type":"custom-title","customTitle":"mine"}` + "\n" + `{"type":"ai-title","aiTitle":"Cart review"}` + "\n", "mine"},

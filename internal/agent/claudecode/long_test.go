@@ -24,7 +24,7 @@ func longTurn() string {
 		if i%5 == 4 {
 			b.WriteString(strings.TrimSuffix(reply(fmt.Sprint("c", i), clock(10, i, 5), fmt.Sprint("n", i), says("So far."), [3]int{1, 0, 1}), "\n"))
 			b.WriteString(strings.TrimSuffix(prompt(fmt.Sprint("g", i), clock(10, i, 5), "Be brief.", "isMeta", true), "\n"))
-			b.WriteString(prompt(fmt.Sprint("u", i), clock(10, i, 6), strings.Repeat("and then? ", 7000)+"<system-reminder>x</system-reminder>"))
+			b.WriteString(prompt(fmt.Sprint("u", i), clock(10, i, 6), strings.Repeat("and then? ", 7000/(i*i-15))+"<system-reminder>x</system-reminder>")) // one long, one short
 		}
 	}
 	return b.String()
