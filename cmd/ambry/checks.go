@@ -104,7 +104,7 @@ func absent(dir string, err error) check {
 	switch {
 	case !errors.Is(err, client.ErrNotRunning):
 		c.Verdict, c.Message, c.Hint = fail, err.Error(), ""
-	case statErr == nil && alive(rt.PID):
+	case statErr == nil && alive(rt.PID) && held(dir):
 		c.Verdict, c.Message = fail, fmt.Sprintf("process %d is there and does not answer", rt.PID)
 		c.Hint = "if it stays so, end that process; logs/service.log may say what it is doing"
 	case statErr == nil:
@@ -118,6 +118,20 @@ func absent(dir string, err error) check {
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	return err == nil && pid > 0 && p.Signal(syscall.Signal(0)) == nil
+}
+
+// held reports whether a service has the home. It has the lock itself for a
+// moment in order to know, so it is asked only if there is reason to.
+func held(dir string) bool {
+	h, err := home.Existing(dir)
+	if err != nil {
+		return false
+	}
+	lock, err := home.Acquire(h.Lock())
+	if err == nil {
+		err = lock.Release()
+	}
+	return errors.Is(err, home.ErrLocked)
 }
 
 func checkMemory(ctx context.Context, c *client.Client, h ambry.Health) check {

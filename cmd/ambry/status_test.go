@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/home"
 )
 
 func agents() []ambry.AgentSource {
@@ -131,6 +132,11 @@ func TestDoctorFinds(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(s.home, "runtime.json"), []byte(left), 0o600); err != nil {
 				t.Fatal(err)
 			}
+			lock, err := home.Acquire(filepath.Join(s.home, "ambry.lock"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = lock.Release() })
 		}, 1, "service", fail},
 		{"no service", func(t *testing.T, s *service) {
 			if err := os.Remove(filepath.Join(s.home, "runtime.json")); err != nil {
