@@ -22,9 +22,10 @@ func longTurn() string {
 		b.WriteString(prompt(fmt.Sprint("r", i), clock(10, i, 3), append(results(call, strings.Repeat("written ", 900)), says("fine"))))
 		b.WriteString(prompt(fmt.Sprint("h", i), clock(10, i, 4), "<system-reminder>"+strings.Repeat("go on ", 500)+"</system-reminder>", "isMeta", true))
 		if i%5 == 4 {
+			words := map[int]int{4: 7000, 9: 7}[i] // more than a part holds, and less
 			b.WriteString(strings.TrimSuffix(reply(fmt.Sprint("c", i), clock(10, i, 5), fmt.Sprint("n", i), says("So far."), [3]int{1, 0, 1}), "\n"))
 			b.WriteString(strings.TrimSuffix(prompt(fmt.Sprint("g", i), clock(10, i, 5), "Be brief.", "isMeta", true), "\n"))
-			b.WriteString(prompt(fmt.Sprint("u", i), clock(10, i, 6), strings.Repeat("and then? ", 7000/(i*i-15))+"<system-reminder>x</system-reminder>")) // one long, one short
+			b.WriteString(prompt(fmt.Sprint("u", i), clock(10, i, 6), strings.Repeat("and then? ", words)+"<system-reminder>x</system-reminder>"))
 		}
 	}
 	return b.String()
