@@ -51,17 +51,7 @@ func (s *Scanner) run(ctx context.Context, j *job) {
 		s.Logger.Error("scan", "source", j.request.SourceID, "err", err)
 	}
 	c := t.completion(err, stopped)
-	if c.Succeeded {
-		for _, a := range s.chosen(j.request.SourceID) {
-			if _, here, _ := look(a.History.Roots(s.Home)); !here {
-				continue
-			}
-			if err := s.Journal.SetLastScan(ctx, a.ID, c.CompletedAt); err != nil {
-				s.Logger.Warn("remember the time of the scan", "agent", a.ID, "err", err)
-			}
-		}
-	}
-	s.finish(j, c)
+	s.finish(j, c, len(tasks) > 0)
 }
 
 // plan lists what has to be read, the newest first, so that what people work on

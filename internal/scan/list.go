@@ -34,7 +34,7 @@ func (s *Scanner) show(ctx context.Context, a agent.Agent) ambry.AgentSource {
 	totals, err := s.Marks.Totals(ctx, a.ID)
 	problem = errors.Join(problem, err)
 	src.MessageCount, src.ConversationCount, src.Bytes = totals.Messages, totals.Conversations, totals.Bytes
-	last, err := s.Journal.LastScan(ctx, a.ID)
+	last, err := s.lastScan(ctx, a.ID)
 	problem = errors.Join(problem, err)
 	if !last.IsZero() {
 		src.LastScannedAt = &last

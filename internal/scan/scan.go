@@ -28,14 +28,6 @@ type Marks interface {
 	Totals(ctx context.Context, agentID string) (ambry.SourceTotals, error)
 }
 
-// Journal keeps when and how scans ended.
-type Journal interface {
-	LastScan(ctx context.Context, agentID string) (time.Time, error)
-	SetLastScan(ctx context.Context, agentID string, at time.Time) error
-	Completion(ctx context.Context) (*ambry.ScanCompletion, error)
-	SetCompletion(ctx context.Context, c ambry.ScanCompletion) error
-}
-
 // Bus is told what happens.
 type Bus interface {
 	Publish(p ambry.Payload) ambry.Event
@@ -61,7 +53,7 @@ type Scanner struct {
 
 	mu     sync.Mutex // guards what follows
 	active *job
-	last   *ambry.ScanCompletion
+	ends   ends
 }
 
 // job is a scan that somebody asked for.
@@ -90,9 +82,10 @@ func (s *Scanner) Run(ctx context.Context) error {
 	s.init()
 	if last, err := s.Journal.Completion(ctx); err == nil {
 		s.mu.Lock()
-		s.last = last
+		s.ends.last = last
 		s.mu.Unlock()
 	}
+	defer s.writeEnds()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.watch(ctx) })
@@ -111,7 +104,7 @@ func (s *Scanner) Run(ctx context.Context) error {
 func (s *Scanner) abandon() {
 	select {
 	case j := <-s.jobs:
-		s.finish(j, ambry.ScanCompletion{JobID: j.id, SourceID: j.request.SourceID, Mode: j.request.Mode, Stopped: true, CompletedAt: s.Now()})
+		s.finish(j, ambry.ScanCompletion{JobID: j.id, SourceID: j.request.SourceID, Mode: j.request.Mode, Stopped: true, CompletedAt: s.Now()}, true)
 	default:
 	}
 }
@@ -188,23 +181,12 @@ func (s *Scanner) Stop(ctx context.Context) error {
 func (s *Scanner) Status() ambry.ScanStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := ambry.ScanStatus{Active: s.active != nil, Completion: s.last}
+	st := ambry.ScanStatus{Active: s.active != nil, Completion: s.ends.last}
 	if s.active != nil && s.active.progress != nil {
 		p := *s.active.progress
 		st.Progress = &p
 	}
 	return st
-}
-
-func (s *Scanner) finish(j *job, c ambry.ScanCompletion) {
-	if err := s.Journal.SetCompletion(context.Background(), c); err != nil {
-		s.Logger.Warn("remember how the scan ended", "err", err)
-	}
-	s.mu.Lock()
-	s.active, s.last = nil, &c
-	s.mu.Unlock()
-	s.Bus.Publish(c)
-	close(j.done)
 }
 
 // chosen returns the agents that a source id stands for.

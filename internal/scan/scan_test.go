@@ -231,6 +231,25 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+func TestLookingForNewsWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	stop := w.run()
+	w.write(".one/a.jsonl", 1, 1)
+	w.scan(ambry.ScanRequest{})
+	writes := w.marks.writes()
+	c := w.scan(ambry.ScanRequest{})
+	if got := w.marks.writes(); got != writes {
+		t.Errorf("a scan with nothing new wrote %d times", got-writes)
+	}
+	if one := w.List(t.Context())[0]; one.LastScannedAt == nil || !one.LastScannedAt.Equal(c.CompletedAt) {
+		t.Errorf("the list says it was scanned at %v, want %v", one.LastScannedAt, c.CompletedAt)
+	}
+	stop()
+	if w.marks.end.JobID != c.JobID {
+		t.Error("the last scan is not in the journal when the scanner has ended")
+	}
+}
+
 func TestCompletionSurvivesARestart(t *testing.T) {
 	w := newWorld(t)
 	w.run()

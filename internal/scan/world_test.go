@@ -99,6 +99,13 @@ type marks struct {
 	files map[string]map[string]ambry.FileMark
 	last  map[string]time.Time
 	end   *ambry.ScanCompletion
+	n     int // writes
+}
+
+func (m *marks) writes() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.n
 }
 
 func (m *marks) Marks(_ context.Context, agentID string) (map[string]ambry.FileMark, error) {
@@ -120,6 +127,7 @@ func (m *marks) SetMarks(_ context.Context, agentID string, set map[string]ambry
 		m.files[agentID] = map[string]ambry.FileMark{}
 	}
 	maps.Copy(m.files[agentID], set)
+	m.n++
 	return nil
 }
 
@@ -144,6 +152,7 @@ func (m *marks) SetLastScan(_ context.Context, agentID string, at time.Time) err
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.last[agentID] = at
+	m.n++
 	return nil
 }
 
@@ -157,6 +166,7 @@ func (m *marks) SetCompletion(_ context.Context, c ambry.ScanCompletion) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end = &c
+	m.n++
 	return nil
 }
 
@@ -229,17 +239,19 @@ func (w *world) permit(p ambry.ScanPermission, watch bool) {
 	w.ConsentChanged()
 }
 
-// run runs the scanner until the test ends.
-func (w *world) run() {
+// run runs the scanner until the test ends, or stop is called.
+func (w *world) run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- w.Run(ctx) }()
-	w.t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			w.t.Error(err)
 		}
 	})
+	w.t.Cleanup(stop)
+	return stop
 }
 
 // write appends turns first to last to a file of an agent.
