@@ -24,10 +24,10 @@ type unit struct {
 // asked is a query as it was understood.
 type asked struct {
 	units   []unit
-	phrases []string // to be found literally, lower-cased
-	literal string   // all that was asked, lower-cased, for those who paste a line
-	not     []string // terms
-	prefix  []string // beginnings of hexadecimal names
+	phrases []string   // to be found literally, lower-cased
+	literal string     // all that was asked, lower-cased, for those who paste a line
+	not     [][]string // terms, of each word that is not wanted
+	prefix  []string   // beginnings of hexadecimal names
 	filter  store.Filter
 }
 
@@ -67,7 +67,14 @@ func parse(c *words.Cutter, q ambry.Query) asked {
 	}
 	a.units, a.prefix = unitsOf(c, literal)
 	for _, word := range not {
-		c.Each(word, func(t words.Term) { a.not = append(a.not, string(t.Text)) })
+		var terms []string
+		units, _ := unitsOf(c, word)
+		for _, u := range units {
+			terms = append(terms, u.term)
+		}
+		if len(terms) > 0 {
+			a.not = append(a.not, terms)
+		}
 	}
 	return a
 }
@@ -164,6 +171,7 @@ type builder struct {
 	content []unit // without stop words
 	prefix  []string
 	whole   int    // where the identifier at hand ends
+	again   bool   // it was there before
 	lone    string // a character that may have no neighbour
 	paired  int    // where the last pair ended
 }
@@ -186,9 +194,7 @@ func (b *builder) term(t words.Term) {
 	case t.End <= b.whole:
 		b.part(term)
 	case t.Kind == words.Whole:
-		if b.add(unit{term: term}, false) {
-			b.whole = t.End
-		}
+		b.whole, b.again = t.End, !b.add(unit{term: term}, false)
 	default:
 		b.add(unit{term: term}, stopWords[strings.ToLower(b.text[t.Start:t.End])])
 	}
@@ -219,6 +225,9 @@ func (b *builder) add(u unit, stop bool) bool {
 
 // part adds a part to the identifier that was added last.
 func (b *builder) part(term string) {
+	if b.again {
+		return
+	}
 	for _, list := range [][]unit{b.all, b.content} {
 		u := &list[len(list)-1]
 		u.parts = append(u.parts, term)

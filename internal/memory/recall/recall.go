@@ -62,9 +62,16 @@ func (r *Recall) Search(ctx context.Context, q ambry.Query) (ambry.Answer, error
 	if err != nil {
 		return ambry.Answer{}, err
 	}
-	ranked, err := r.rank(ctx, cutter, asked, found, max(minClose, limit+limit/2))
+	closely := max(minClose, limit+limit/2)
+	if len(asked.phrases) > 0 {
+		closely = maxCandidates // the index knows no phrases
+	}
+	ranked, err := r.rank(ctx, cutter, asked, found, closely)
 	if err != nil {
 		return ambry.Answer{}, err
+	}
+	if len(asked.phrases) > 0 {
+		total = len(ranked)
 	}
 	ranked = ranked[:min(limit, len(ranked))]
 	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(ranked)), Total: max(total, len(ranked)), ServerTime: r.now().UTC()}

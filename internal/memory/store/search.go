@@ -17,7 +17,7 @@ type Match struct {
 	All    [][]string // of every group at least one term is there
 	Any    []string   // if All is empty: at least one of these is there
 	Prefix []string   // like Any, but the beginning of a term is enough
-	Not    []string   // none of these is there
+	Not    [][]string // of every group at least one term is missing
 	Filter Filter
 	Latest int // if not 0, only so many of the matches that were added last are compared
 }
@@ -138,29 +138,35 @@ func (r reader) expression(m Match) (string, error) {
 		return "", err
 	}
 	groups = append(groups, scope...)
+	if len(groups) == 0 && !(m.Filter.After.IsZero() && m.Filter.Before.IsZero()) {
+		groups = append(groups, anyLayer(ambry.Layers))
+	}
 	if len(groups) == 0 {
 		return "", nil
 	}
-	not := m.Not
-	if !m.Filter.Archived {
-		not = append(not[:len(not):len(not)], archivedTerm)
-	}
 	out := strings.Join(groups, " AND ")
-	if len(not) > 0 {
-		out = "(" + out + ") NOT " + anyOf(not)
+	for _, g := range m.Not {
+		out = "(" + out + ") NOT " + allOf(g)
+	}
+	if !m.Filter.Archived {
+		out = "(" + out + ") NOT " + quoted(archivedTerm)
 	}
 	return out, nil
+}
+
+func anyLayer(layers []ambry.Layer) string {
+	terms := make([]string, len(layers))
+	for i, l := range layers {
+		terms[i] = layerTerm(l)
+	}
+	return anyOf(terms)
 }
 
 // scopeGroups writes the parts of a filter that are terms.
 func (r reader) scopeGroups(f Filter) ([]string, error) {
 	var out []string
 	if len(f.Layers) > 0 {
-		var terms []string
-		for _, l := range f.Layers {
-			terms = append(terms, layerTerm(l))
-		}
-		out = append(out, anyOf(terms))
+		out = append(out, anyLayer(f.Layers))
 	}
 	for _, tag := range f.Tags {
 		out = append(out, quoted(tagTerm(tag)))
@@ -210,15 +216,16 @@ func (r reader) scopeGroup(term func(int64) string, query string, arg any) (stri
 	return anyOf(terms), nil
 }
 
-func anyOf(terms []string) string {
-	if len(terms) == 1 {
-		return quoted(terms[0])
-	}
+func anyOf(terms []string) string { return joined(terms, " OR ") }
+
+func allOf(terms []string) string { return joined(terms, " AND ") }
+
+func joined(terms []string, operator string) string {
 	out := make([]string, len(terms))
 	for i, t := range terms {
 		out[i] = quoted(t)
 	}
-	return "(" + strings.Join(out, " OR ") + ")"
+	return "(" + strings.Join(out, operator) + ")"
 }
 
 func quoted(term string) string { return `"` + strings.ReplaceAll(term, `"`, `""`) + `"` }
