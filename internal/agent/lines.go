@@ -192,19 +192,26 @@ func Cap(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
+	return capped(s, limit)
+}
+
+func capped[T string | []byte](s T, limit int) string {
+	if len(s) <= limit {
+		return string(s)
+	}
 	room := limit - cutNote
 	if room < cutNote {
-		return s[:runeStart(s, max(0, limit))]
+		return string(s[:runeStart(s, max(0, limit))])
 	}
 	head, tail := runeStart(s, room*3/4), len(s)-room/4
 	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
 	}
-	return s[:head] + "\n" + fmt.Sprintf(cutFormat, tail-head) + "\n" + s[tail:]
+	return string(s[:head]) + "\n" + fmt.Sprintf(cutFormat, tail-head) + "\n" + string(s[tail:])
 }
 
 // runeStart returns the last place not after i where a rune of s begins.
-func runeStart(s string, i int) int {
+func runeStart[T string | []byte](s T, i int) int {
 	for i > 0 && !utf8.RuneStart(s[i]) {
 		i--
 	}

@@ -164,7 +164,7 @@ func (v Value) JSON(limit int, path ...string) string {
 	case !w.Exists():
 		return ""
 	case w.IsText():
-		return Cap(w.Text(), limit)
+		return strings.ToValidUTF8(capped(w.v.GetStringBytes(), limit), "\ufffd")
 	}
 	return Cap(string(appendJSON(nil, w.v)), limit)
 }

@@ -122,17 +122,18 @@ func (r record) completed(v agent.Value) {
 
 // written returns what a person gave: texts and pictures.
 func written(v agent.Value) (text string, files []ambry.Attached) {
+	var texts []string
 	for part := range v.List("content") {
 		switch string(part.Bytes("type")) {
 		case "text":
-			text += part.Text("text")
+			texts = append(texts, part.Text("text"))
 		case "image":
 			files = append(files, picture(part, "image_url"))
 		case "local_image":
 			files = append(files, ambry.Attached{Kind: "image", Name: base(part.Text("path"))})
 		}
 	}
-	return text, files
+	return strings.Join(texts, ""), files
 }
 
 // pictures returns those that an event tells of.

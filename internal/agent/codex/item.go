@@ -43,26 +43,27 @@ func (r record) message(v agent.Value) {
 // prompted takes what the model was asked. Which of it a person wrote, an event
 // says, if there is one; most of what is not of a person is known by its form.
 func (r record) prompted(v agent.Value) {
-	own, files := "", []ambry.Attached(nil)
+	var texts []string
+	var files []ambry.Attached
+	take := func(text string) {
+		mine, context := split(text)
+		texts = append(texts, mine)
+		r.hide(ambry.User, context)
+	}
 	for part := range v.List("content") {
 		switch string(part.Bytes("type")) {
 		case "input_image":
 			files = append(files, picture(part, "image_url"))
 		case "input_text", "text", "output_text":
-			text := part.Text("text")
-			if isImageTag(text) {
-				continue
+			if text := part.Text("text"); !isImageTag(text) {
+				take(text)
 			}
-			mine, context := split(text)
-			own += mine
-			r.hide(ambry.User, context)
 		}
 	}
 	if v.Get("content").IsText() {
-		mine, context := split(v.Text("content"))
-		own = mine
-		r.hide(ambry.User, context)
+		take(v.Text("content"))
 	}
+	own := strings.Join(texts, "")
 	if strings.TrimSpace(own) == "" && len(files) == 0 {
 		return
 	}
@@ -121,16 +122,11 @@ func joined(v agent.Value, between string) string {
 	if v.IsText() {
 		return v.Text()
 	}
-	var b strings.Builder
+	var texts []string
 	for part := range v.List() {
-		text := part.Text("text")
-		if text == "" {
-			continue
+		if text := part.Text("text"); text != "" {
+			texts = append(texts, text)
 		}
-		if b.Len() > 0 {
-			b.WriteString(between)
-		}
-		b.WriteString(text)
 	}
-	return b.String()
+	return strings.Join(texts, between)
 }

@@ -110,8 +110,13 @@ func returned(v agent.Value) ambry.ToolCall {
 		}
 		output = output.Get("content")
 	}
-	if c.Output = joined(output, "\n"); c.Output == "" && !output.Exists() {
+	switch {
+	case !output.Exists():
 		c.Output = v.JSON(agent.MaxOutput, "tools")
+	case output.IsText() && !isWrapped(output.Bytes()):
+		c.Output = output.JSON(agent.MaxOutput + maxHead)
+	default:
+		c.Output = joined(output, "\n")
 	}
 	c.Output, c.ExitCode = unwrap(c.Output)
 	c.Failed = c.Failed || c.ExitCode != nil && *c.ExitCode != 0
@@ -121,7 +126,7 @@ func returned(v agent.Value) ambry.ToolCall {
 // unwrap takes the output of a command out of what Codex put around it, in one
 // of two ways: a JSON object, or lines before it.
 func unwrap(text string) (output string, exit *int) {
-	if strings.HasPrefix(text, `{"output":`) || strings.HasPrefix(text, `{"metadata":`) {
+	if isWrapped(text) {
 		var wrapped struct {
 			Output   *string
 			Metadata struct {
@@ -133,9 +138,8 @@ func unwrap(text string) (output string, exit *int) {
 		}
 		return text, nil
 	}
-	const maxHead = 8 // lines
 	rest := text
-	for range maxHead {
+	for range maxHeadLines {
 		line, after, found := strings.Cut(rest, "\n")
 		switch {
 		case line == "Output:":
@@ -153,6 +157,17 @@ func unwrap(text string) (output string, exit *int) {
 		rest = after
 	}
 	return text, exit
+}
+
+// What is looked at before the output of a command.
+const (
+	maxHeadLines = 8
+	maxHead      = 512 // bytes
+)
+
+func isWrapped[T string | []byte](text T) bool {
+	head := string(text[:min(len(text), len(`{"metadata":`))])
+	return strings.HasPrefix(head, `{"output":`) || head == `{"metadata":`
 }
 
 // isHead reports whether a line is one of those before the output of a command.
