@@ -17,7 +17,7 @@ type state struct {
 	Met      bool   `json:"met,omitempty"`   // the file said which session it is
 	Born     int64  `json:"born,omitempty"`  // when the session was made, in milliseconds
 	Identity string `json:"identity"`        // session of the records that follow: of a copy, the one copied
-	Count    int    `json:"count,omitempty"` // turns of that session without an id of their own
+	Count    int    `json:"count,omitempty"` // turns of that session without an id that is unique
 	Titled   rank   `json:"titled,omitempty"`
 
 	Cwd   string       `json:"cwd,omitempty"`
@@ -90,17 +90,20 @@ func (r record) title(from rank, text string) {
 	}
 }
 
-// begin starts a turn with Codex's id, or with one made from its first words:
-// the copy of a turn has to get the id that the turn itself has.
+// begin starts a turn with Codex's id. If there is none, or one that other
+// sessions may have, too, it is made from what is the same in a copy of the
+// turn: the session, the number of the turn, and the id or the first words.
 func (r record) begin(native, words string) {
 	s := r.s
 	t := turn{ID: native, Native: native, Given: native != "", Before: s.Turn.Native}
-	began := ambry.Turn{ID: native, Cwd: s.Cwd, Model: s.Model}
-	if native == "" {
+	if !isUUID(native) {
 		s.Count++
-		t.ID = fmt.Sprintf("%s#%d-%08x", s.Identity, s.Count, hash(words))
-		began.ID = t.ID
+		if native == "" {
+			native = fmt.Sprintf("%08x", hash(words))
+		}
+		t.ID = fmt.Sprintf("%s#%d-%s", s.Identity, s.Count, native)
 	}
+	began := ambry.Turn{ID: t.ID, Cwd: s.Cwd, Model: s.Model}
 	if born := bornAt(native); born > 0 && born < s.Born {
 		t.Copied, began.At = true, time.UnixMilli(born).UTC()
 	}

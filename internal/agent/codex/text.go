@@ -80,16 +80,20 @@ func endOf(text, name string) int {
 // cutOut takes the elements of a name out of text.
 func cutOut(text, name string) (rest, inside string) {
 	begin, end := "<"+name+">", "</"+name+">"
+	if !strings.Contains(text, begin) {
+		return text, ""
+	}
+	var outer, inner strings.Builder
 	for {
-		i := strings.Index(text, begin)
-		if i < 0 {
-			return rest + text, strings.TrimSpace(inside)
+		before, after, found := strings.Cut(text, begin)
+		element, behind, closed := strings.Cut(after, end)
+		if !found || !closed {
+			outer.WriteString(text)
+			return outer.String(), strings.TrimSpace(inner.String())
 		}
-		inner, after, closed := strings.Cut(text[i+len(begin):], end)
-		if !closed {
-			return rest + text, strings.TrimSpace(inside)
-		}
-		rest, inside, text = rest+text[:i], inside+inner, after
+		outer.WriteString(before)
+		inner.WriteString(element)
+		text = behind
 	}
 }
 

