@@ -66,7 +66,8 @@ func waitForOther(ctx context.Context, h home.Home) ambry.RuntimeFile {
 	ctx, cancel := context.WithTimeout(ctx, otherAnswers)
 	defer cancel()
 	for {
-		if _, rt, err := client.Find(ctx, h.Dir()); err == nil {
+		if c, rt, err := client.Find(ctx, h.Dir()); err == nil {
+			c.Close()
 			return rt
 		}
 		select {

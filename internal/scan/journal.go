@@ -26,7 +26,10 @@ type ends struct {
 // finish ends a job and tells how.
 func (s *Scanner) finish(j *job, c ambry.ScanCompletion, news bool) {
 	s.mu.Lock()
-	s.active, s.ends.last, s.ends.unwritten = nil, &c, true
+	if s.active == j {
+		s.active = nil
+	}
+	s.ends.last, s.ends.unwritten = &c, true
 	if c.Succeeded {
 		s.noteTimes(c)
 	}

@@ -53,13 +53,16 @@ type Scanner struct {
 
 	mu     sync.Mutex // guards what follows
 	active *job
+	begun  int // jobs so far
+	before int // jobs when the consent last changed
 	ends   ends
 }
 
-// job is a scan that somebody asked for.
+// job is a scan of what is in the histories now.
 type job struct {
 	id       string
 	request  ambry.ScanRequest
+	unasked  bool // the scanner's own idea; it makes way for what a person asks
 	halt     sync.Once
 	halted   chan struct{} // closed when it shall stop
 	done     chan struct{} // closed when it has ended
@@ -70,7 +73,7 @@ func (j *job) stop() { j.halt.Do(func() { close(j.halted) }) }
 
 func (s *Scanner) init() {
 	s.once.Do(func() {
-		s.jobs = make(chan *job, 1)
+		s.jobs = make(chan *job, 2)
 		s.changed = make(chan struct{}, 1)
 	})
 }
@@ -100,18 +103,24 @@ func (s *Scanner) Run(ctx context.Context) error {
 	}
 }
 
-// abandon ends a job that was accepted and will not be run.
+// abandon ends the jobs that were accepted and will not be run.
 func (s *Scanner) abandon() {
-	select {
-	case j := <-s.jobs:
-		s.finish(j, ambry.ScanCompletion{JobID: j.id, SourceID: j.request.SourceID, Mode: j.request.Mode, Stopped: true, CompletedAt: s.Now()}, true)
-	default:
+	for {
+		select {
+		case j := <-s.jobs:
+			s.finish(j, ambry.ScanCompletion{JobID: j.id, SourceID: j.request.SourceID, Mode: j.request.Mode, Stopped: true, CompletedAt: s.Now()}, true)
+		default:
+			return
+		}
 	}
 }
 
 // ConsentChanged makes the scanner look at the consent again.
 func (s *Scanner) ConsentChanged() {
 	s.init()
+	s.mu.Lock()
+	s.before = s.begun
+	s.mu.Unlock()
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -144,19 +153,45 @@ func (s *Scanner) Start(req ambry.ScanRequest) (ambry.ScanStarted, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a := s.active; a != nil {
-		if a.request == req {
-			return ambry.ScanStarted{JobID: a.id}, nil
-		}
+	switch a := s.active; {
+	case a == nil:
+	case a.request == req:
+		a.unasked = false
+		return ambry.ScanStarted{JobID: a.id}, nil
+	case a.unasked:
+		a.stop() // what it has read stays; the new job reads the rest
+	default:
 		return ambry.ScanStarted{}, &ambry.Error{
 			Kind: ambry.Conflict, Message: "a scan of " + a.request.SourceID + " is running; wait for it or stop it",
 			Extra: map[string]any{"jobId": a.id},
 		}
 	}
-	j := &job{id: uuid.NewV7().String(), request: req, halted: make(chan struct{}), done: make(chan struct{})}
+	return ambry.ScanStarted{JobID: s.begin(req, false).id}, nil
+}
+
+// begin makes a job the active one. The caller holds s.mu.
+func (s *Scanner) begin(req ambry.ScanRequest, unasked bool) *job {
+	j := &job{id: uuid.NewV7().String(), request: req, unasked: unasked, halted: make(chan struct{}), done: make(chan struct{})}
 	s.active = j
-	s.jobs <- j // never blocks: there is one active job at most
-	return ambry.ScanStarted{JobID: j.id}, nil
+	s.begun++
+	s.jobs <- j // never blocks: the one before, if any, is out of the channel or stopped
+	return j
+}
+
+// startUnasked begins a scan of what is new, unless one runs already.
+func (s *Scanner) startUnasked() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active == nil {
+		s.begin(ambry.ScanRequest{SourceID: ambry.AllSources, Mode: ambry.Incremental}, true)
+	}
+}
+
+// asked reports whether somebody asked for a scan since the consent changed.
+func (s *Scanner) asked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.begun != s.before
 }
 
 // Stop ends the running scan, if any, and returns once it has really ended.

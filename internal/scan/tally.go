@@ -14,7 +14,7 @@ const progressEvery = 250 * time.Millisecond
 // count at the same time.
 type tally struct {
 	scanner *Scanner
-	job     *job // nil for a scan that nobody asked for; then nothing is told
+	job     *job // nil for the reading of single files as they change; then nothing is told
 
 	mu      sync.Mutex // guards what follows
 	results map[string]*count

@@ -21,8 +21,9 @@ const (
 	patience  = 250 * time.Millisecond
 	restRatio = 5
 
-	sweepEvery = 30 * time.Minute // everything again, for changes that were missed
-	pollEvery  = time.Minute      // the same when the system cannot watch
+	linger     = 300 * time.Millisecond // before what is new is read unasked: who gave the consent may ask
+	sweepEvery = 30 * time.Minute       // everything again, for changes that were missed
+	pollEvery  = time.Minute            // the same when the system cannot watch
 )
 
 // watch reads what changes, while the person permits it, until ctx ends.
@@ -78,10 +79,11 @@ type watcher struct {
 type pending struct{ first, last time.Time }
 
 func (w *watcher) loop(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error, every time.Duration) {
-	w.sweep(ctx)
 	if w.full {
 		every = pollEvery
 	}
+	first := time.NewTimer(linger)
+	defer first.Stop()
 	sweeps := time.NewTicker(every)
 	defer sweeps.Stop()
 	due := time.NewTimer(time.Hour)
@@ -90,15 +92,19 @@ func (w *watcher) loop(ctx context.Context, events <-chan fsnotify.Event, errs <
 		select {
 		case <-ctx.Done():
 			return
+		case <-first.C:
+			if !w.scanner.asked() {
+				w.scanner.startUnasked()
+			}
 		case <-sweeps.C:
 			w.addRoots()
-			w.sweep(ctx)
+			w.scanner.startUnasked()
 		case e := <-events:
 			w.see(e)
 		case err := <-errs:
 			// Events were lost: what they were about is found by looking at everything.
 			w.scanner.Logger.Warn("watch for changes", "err", err)
-			w.sweep(ctx)
+			w.scanner.startUnasked()
 		case <-due.C:
 			w.read(ctx)
 		}
@@ -307,15 +313,5 @@ func (s *Scanner) readPaths(ctx context.Context, paths []string) {
 	}
 	if err := (&pipe{scanner: s, tally: t}).run(ctx, tasks); err != nil && ctx.Err() == nil {
 		s.Logger.Error("read changed history", "err", err)
-	}
-}
-
-// sweep reads everything that changed since it was last read.
-func (w *watcher) sweep(ctx context.Context) {
-	s := w.scanner
-	t := newTally(s, nil)
-	tasks := s.plan(ctx, s.chosen(ambry.AllSources), ambry.Incremental, t)
-	if err := (&pipe{scanner: s, tally: t}).run(ctx, tasks); err != nil && ctx.Err() == nil {
-		s.Logger.Error("read history", "err", err)
 	}
 }

@@ -86,3 +86,42 @@ func TestWatchLeavesOutWhatAnAgentNames(t *testing.T) {
 	w.scan(ambry.ScanRequest{SourceID: "one"})
 	w.holds(slices.Concat(turns(".one/live/b.jsonl", 1, 2), turns(".one/dead/below/a.jsonl", 1, 2), turns(".one/new/dead/c.jsonl", 1, 1))...)
 }
+
+func TestConsentAndThenAScanReadsOnce(t *testing.T) {
+	w := newWorld(t)
+	w.permit(ambry.PermissionNone, true)
+	w.run()
+	w.write(".one/a.jsonl", 1, 50)
+	w.permit(ambry.PermissionScan, true)
+	c := w.scan(ambry.ScanRequest{})
+	if c.Imported.Added != 50 {
+		t.Errorf("the scan right after the consent added %d turns, want 50", c.Imported.Added)
+	}
+	time.Sleep(600 * time.Millisecond) // longer than the scanner waits before it reads unasked
+	if st := w.Status(); st.Completion.JobID != c.JobID {
+		t.Errorf("another scan was made unasked: %+v", st.Completion)
+	}
+}
+
+func TestUnaskedScanMakesWay(t *testing.T) {
+	w := newWorld(t)
+	held, release := make(chan struct{}, 8), make(chan struct{})
+	w.memory.before = func(int) error {
+		held <- struct{}{}
+		<-release
+		return nil
+	}
+	w.write(".one/a.jsonl", 1, 3)
+	w.permit(ambry.PermissionScan, true)
+	w.run()
+	<-held // the catching up at the start
+	started, err := w.Start(ambry.ScanRequest{Mode: ambry.Full})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if c := w.ended(started.JobID); !c.Succeeded || c.Mode != ambry.Full {
+		t.Errorf("completion is %+v", c)
+	}
+	w.holds(turns(".one/a.jsonl", 1, 3)...)
+}
