@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -42,5 +45,37 @@ func TestProject(t *testing.T) {
 		if got := Project(tt.cwd); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.cwd, got, tt.want)
 		}
+	}
+}
+
+func TestPeek(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	if err := os.WriteFile(path, []byte("{\"n\":1}\nbad\n{\"n\":2}\n{\"n\":3}\n{\"n\":"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		limit int64
+		until int64
+		want  []int64
+	}{
+		{"all", 1000, 9, []int64{1, 2, 3}},
+		{"until one is found", 1000, 2, []int64{1, 2}},
+		{"the beginning", 12, 9, []int64{1}},
+		{"half a record", 18, 9, []int64{1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []int64
+			err := Peek(path, tt.limit, func(v Value) bool {
+				got = append(got, v.Int("n"))
+				return v.Int("n") != tt.until
+			})
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, %v; want %v", got, err, tt.want)
+			}
+		})
+	}
+	if err := Peek(path+"x", 1000, func(Value) bool { return true }); err == nil {
+		t.Error("a file that is not there is no error")
 	}
 }

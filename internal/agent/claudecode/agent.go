@@ -141,9 +141,10 @@ func start(src agent.Source, b *agent.Builder) state {
 // mainFile returns the file of the session that a sub-agent's file is below, if
 // it is.
 func mainFile(path string) string {
-	dir, _, ok := strings.Cut(filepath.ToSlash(path), "/subagents/")
-	if !ok {
+	slashed := filepath.ToSlash(path)
+	end := strings.LastIndex(slashed, "/subagents/")
+	if end < 0 {
 		return ""
 	}
-	return filepath.FromSlash(dir) + ".jsonl"
+	return filepath.FromSlash(slashed[:end]) + ".jsonl"
 }

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ambry.dev/ambry"
@@ -80,12 +81,13 @@ func split(text string) (said, hidden []string) {
 		if n == len(text) {
 			break
 		}
-		behind = append([]string{text[n:]}, behind...)
+		behind = append(behind, text[n:])
 		text = strings.TrimSpace(text[:n])
 	}
 	if text != "" {
 		said = append(said, text)
 	}
+	slices.Reverse(behind)
 	return said, append(hidden, behind...)
 }
 

@@ -63,6 +63,21 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
+// What is split off a prompt is as long as the prompt, whatever it is made of.
+func TestManyTags(t *testing.T) {
+	const tag = "<system-reminder></system-reminder>"
+	for _, text := range []string{strings.Repeat(tag, 25_000) + "TOKEN", "TOKEN" + strings.Repeat(tag, 25_000), "TOKEN" + strings.Repeat("</system-reminder>", 50_000)} {
+		began := time.Now()
+		line := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(prompt("u1", clock(10, 0, 0), text))
+		if got := readLines(t, line).transcript(); !strings.Contains(got, "user: TOKEN") {
+			t.Errorf("got %.100s", got)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%d tags took %v", strings.Count(text, "<"), took)
+		}
+	}
+}
+
 func TestHostileDirectory(t *testing.T) {
 	home := write(t, map[string]string{first: good, "-empty/" + second + ".jsonl": ""})
 	projects := filepath.Join(home.Dir, ".claude", "projects")

@@ -176,7 +176,7 @@ func (s *state) prompt(r row, c content, injected bool, b *agent.Builder) {
 	first := s.Sub && !b.Open() // whatever it is, it is the task
 	switch {
 	case first && m.Text == "":
-		m.Text, hidden = c.text(), nil
+		m.Text, hidden, from = c.text(), nil, untitled
 	case injected && !first:
 		s.hide(r, c.text(), b)
 		return
