@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"ambry.dev/ambry"
@@ -66,6 +67,43 @@ func (c *Client) Add(ctx context.Context, n ambry.Note, key string) (m ambry.Mem
 		header.Set("Idempotency-Key", key)
 	}
 	return m, c.call(ctx, http.MethodPost, "/api/v1/memory/add", header, n, &m)
+}
+
+// Forget deletes a memory. The same key asks for it once.
+func (c *Client) Forget(ctx context.Context, id, key string) (f ambry.Forgotten, err error) {
+	header := http.Header{}
+	if key != "" {
+		header.Set("Idempotency-Key", key)
+	}
+	return f, c.call(ctx, http.MethodDelete, "/api/v1/memory/"+url.PathEscape(id), header, nil, &f)
+}
+
+// Sessions returns a page of sessions, newest first.
+func (c *Client) Sessions(ctx context.Context, q ambry.SessionsQuery) (s ambry.Sessions, err error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"sourceAgent": q.Agent, "project": q.Project} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return s, c.call(ctx, http.MethodGet, pageOf("/api/v1/panel/sessions", query, q.Page), nil, nil, &s)
+}
+
+// Transcript returns a session with a page of its turns, in order.
+func (c *Client) Transcript(ctx context.Context, session string, page int) (t ambry.Transcript, err error) {
+	path := "/api/v1/panel/sessions/" + url.PathEscape(session)
+	return t, c.call(ctx, http.MethodGet, pageOf(path, url.Values{}, page), nil, nil, &t)
+}
+
+// pageOf is the path of a page of a list; the first one needs no number.
+func pageOf(path string, query url.Values, page int) string {
+	if page > 1 {
+		query.Set("page", strconv.Itoa(page))
+	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
 }
 
 // Overview returns the counts of the memory.

@@ -51,6 +51,24 @@ func (f *follower) Add(ctx context.Context, n ambry.Note, key string) (m ambry.M
 	return m, err
 }
 
+// Forget deletes a memory. The key makes it safe to ask again.
+func (f *follower) Forget(ctx context.Context, id, key string) (gone ambry.Forgotten, err error) {
+	err = f.do(ctx, func(c *client.Client) error { gone, err = c.Forget(ctx, id, key); return err })
+	return gone, err
+}
+
+// Sessions returns a page of sessions, newest first.
+func (f *follower) Sessions(ctx context.Context, q ambry.SessionsQuery) (s ambry.Sessions, err error) {
+	err = f.do(ctx, func(c *client.Client) error { s, err = c.Sessions(ctx, q); return err })
+	return s, err
+}
+
+// Transcript returns a session with a page of its turns.
+func (f *follower) Transcript(ctx context.Context, session string, page int) (t ambry.Transcript, err error) {
+	err = f.do(ctx, func(c *client.Client) error { t, err = c.Transcript(ctx, session, page); return err })
+	return t, err
+}
+
 // do asks, and asks once more when the service was another one, or its memory
 // was not there: it may be starting, or being restarted.
 func (f *follower) do(ctx context.Context, ask func(*client.Client) error) error {

@@ -16,8 +16,9 @@ func (p *program) mcpCommand() *cobra.Command {
 		Use:   "mcp",
 		Short: "Offer the memory to an agent over MCP (stdio)",
 		Long: `Mcp speaks the Model Context Protocol on standard input and output. An agent runs
-it; it offers memory_search, memory_get and memory_add. It finds the running
-service, starts one if there is none, and finds it again after a restart.`,
+it; it offers memory_search, memory_get, memory_add, memory_forget, session_read
+and memory_timeline, and the prompt "resume". It finds the running service, starts
+one if there is none, and finds it again after a restart.`,
 		Example: `  claude mcp add ambry -- ambry mcp
   codex mcp add ambry -- ambry mcp`,
 		Args: cobra.NoArgs,

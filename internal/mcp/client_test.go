@@ -39,7 +39,7 @@ func TestTheOfficialClient(t *testing.T) {
 			tools++
 		}
 	}
-	if tools != 3 {
+	if tools != 6 {
 		t.Errorf("got %d tools", tools)
 	}
 	got, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "memory_search", Arguments: object{"query": "mutex"}})

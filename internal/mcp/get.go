@@ -48,24 +48,33 @@ type part struct {
 
 func (s *Server) get(ctx context.Context, _ *mcp.CallToolRequest, in getInput) (*mcp.CallToolResult, any, error) {
 	if strings.TrimSpace(in.ID) == "" {
-		return nil, nil, ambry.InvalidArgument.Errorf("id is empty; memory_search returns ids")
+		return nil, nil, errNoID
 	}
-	d, err := s.Memory.Get(ctx, in.ID)
+	out, err := s.part(ctx, in.ID, in.Offset)
 	if err != nil {
 		return nil, nil, s.failure(getTool.Name, err)
 	}
-	whole := body(d)
-	if in.Offset < 0 || in.Offset > len(whole) {
-		return nil, nil, ambry.InvalidArgument.Errorf("offset %d is outside of the %d bytes of this memory", in.Offset, len(whole))
-	}
-	out := part{
-		Notice: notice, ID: d.ID, Title: ambry.Plain(d.Title), Layer: d.Layer, Agent: d.Agent, Project: d.Project,
-		SessionID: d.SessionID, Source: d.Source.String(), CreatedAt: d.CreatedAt, Bytes: len(whole), Offset: in.Offset,
-	}
-	out.Text, out.NextOffset = cut(whole, in.Offset)
 	shown := out.String()
 	out.Tokens = tokens(shown)
 	return text(fmt.Sprintf("%s\n(about %d tokens)", shown, out.Tokens)), out, nil
+}
+
+// part returns the part of a memory that begins at offset.
+func (s *Server) part(ctx context.Context, id string, offset int) (part, error) {
+	d, err := s.Memory.Get(ctx, id)
+	if err != nil {
+		return part{}, err
+	}
+	whole := body(d)
+	if offset < 0 || offset > len(whole) {
+		return part{}, ambry.InvalidArgument.Errorf("offset %d is outside of the %d bytes of this memory", offset, len(whole))
+	}
+	out := part{
+		Notice: notice, ID: d.ID, Title: ambry.Plain(d.Title), Layer: d.Layer, Agent: d.Agent, Project: d.Project,
+		SessionID: d.SessionID, Source: d.Source.String(), CreatedAt: d.CreatedAt, Bytes: len(whole), Offset: offset,
+	}
+	out.Text, out.NextOffset = cut(whole, offset)
+	return out, nil
 }
 
 // cut returns the part of s at offset and where the next one begins, 0 after
@@ -99,33 +108,39 @@ func (p part) String() string {
 }
 
 // body is the text of a memory: the turn it is the trace of, or what it says
-// itself. What the agent hid from the person stays hidden.
+// itself.
 func body(d ambry.Detail) string {
 	if d.Turn == nil || len(d.Turn.Messages) == 0 {
 		return ambry.Plain(d.Body)
 	}
 	var b strings.Builder
-	for _, m := range d.Turn.Messages {
+	writeTurn(&b, *d.Turn)
+	return b.String()
+}
+
+// writeTurn writes what was said and done in a turn. What the agent hid from
+// the person stays hidden.
+func writeTurn(b *strings.Builder, t ambry.Turn) {
+	for _, m := range t.Messages {
 		if m.Hidden {
 			continue
 		}
-		fmt.Fprintf(&b, "--- %s\n", m.Role)
+		fmt.Fprintf(b, "--- %s\n", m.Role)
 		if m.Text != "" {
-			fmt.Fprintln(&b, ambry.Plain(m.Text))
+			fmt.Fprintln(b, ambry.Plain(m.Text))
 		}
 		for _, f := range m.Files {
-			fmt.Fprintf(&b, "(attached %s %s)\n", ambry.Plain(f.Kind), ambry.Plain(f.Name))
+			fmt.Fprintf(b, "(attached %s %s)\n", ambry.Plain(f.Kind), ambry.Plain(f.Name))
 		}
 		for _, c := range m.Calls {
 			how := c.Outcome()
 			if how != "" {
 				how = ", " + how
 			}
-			fmt.Fprintf(&b, "--- tool %s%s\n%s\n", ambry.Plain(c.Name), how, ambry.Plain(c.Input))
+			fmt.Fprintf(b, "--- tool %s%s\n%s\n", ambry.Plain(c.Name), how, ambry.Plain(c.Input))
 			if c.Output != "" {
-				fmt.Fprintf(&b, "--- result\n%s\n", ambry.Plain(c.Output))
+				fmt.Fprintf(b, "--- result\n%s\n", ambry.Plain(c.Output))
 			}
 		}
 	}
-	return b.String()
 }

@@ -1,6 +1,7 @@
-// Package mcp offers the memory to an agent over the Model Context Protocol:
-// three tools, on any pair of streams. It is not for finding or starting the
-// service, and what the tools answer is made of the memory's own answers.
+// Package mcp offers the memory to agents over the Model Context Protocol: on
+// any pair of streams ([Server.Serve]) and over HTTP ([Bridge]), with the same
+// tools, resources and prompt. It is not for finding or starting the service, and
+// what the tools answer is made of the memory's own answers.
 //
 // Everything that comes out of the memory was written by somebody else: it goes
 // out fenced, see [fence], so that an agent can tell a record of the past from
@@ -28,6 +29,16 @@ type Memory interface {
 
 	// Add adds a note. The same key with the same note adds it once.
 	Add(ctx context.Context, n ambry.Note, key string) (ambry.Memory, error)
+
+	// Forget deletes a memory for good, or fails with [ambry.NotFound].
+	Forget(ctx context.Context, id, key string) (ambry.Forgotten, error)
+
+	// Sessions returns a page of sessions, newest first.
+	Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error)
+
+	// Transcript returns a session with a page of its turns in order, counted from
+	// 1, or [ambry.NotFound].
+	Transcript(ctx context.Context, session string, page int) (ambry.Transcript, error)
 }
 
 // instructions tell an agent, once, what the tools are for.
@@ -48,24 +59,38 @@ type Server struct {
 // answered first. Only protocol goes to out. Every published revision of the
 // protocol is spoken.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	server := mcp.NewServer(
-		&mcp.Implementation{Name: "ambry", Title: "Ambry", Version: s.Version},
-		&mcp.ServerOptions{
-			Instructions: instructions,
-			Logger:       s.Log,
-			// The tools never change and nothing is logged to the client.
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-		},
-	)
-	mcp.AddTool(server, searchTool, s.search)
-	mcp.AddTool(server, getTool, s.get)
-	mcp.AddTool(server, addTool, s.add)
-
-	err := server.Run(ctx, &patient{&mcp.IOTransport{Reader: in, Writer: out}})
+	err := s.offer(s.Log).Run(ctx, &patient{&mcp.IOTransport{Reader: in, Writer: out}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// offer puts together all that is offered, whatever carries it. The log is for
+// what the protocol itself has to say.
+func (s *Server) offer(log *slog.Logger) *mcp.Server {
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: "ambry", Title: "Ambry", Version: s.Version},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			Logger:       log,
+			Capabilities: &mcp.ServerCapabilities{ // none of the lists ever changes
+				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
+				Logging: &mcp.LoggingCapabilities{},
+			},
+		},
+	)
+	mcp.AddTool(server, searchTool, s.search)
+	mcp.AddTool(server, getTool, s.get)
+	mcp.AddTool(server, sessionTool, s.readSession)
+	mcp.AddTool(server, timelineTool, s.timeline)
+	mcp.AddTool(server, addTool, s.add)
+	mcp.AddTool(server, forgetTool, s.forget)
+	server.AddResourceTemplate(itemResource, s.readItem)
+	server.AddResourceTemplate(sessionResource, s.readTranscript)
+	server.AddPrompt(resumePrompt, s.resume)
+	server.AddReceivingMiddleware(narrate)
+	return server
 }
 
 // text is the answer of a tool as text; the structured one goes beside it.

@@ -23,12 +23,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // memory is a memory of a few things, which keeps what it was asked.
 type memory struct {
-	answer ambry.Answer
-	detail ambry.Detail
-	err    error
+	answer     ambry.Answer
+	detail     ambry.Detail
+	sessions   ambry.Sessions
+	transcript []ambry.Transcript // its pages
+	err        error
 
 	mu     sync.Mutex
 	query  ambry.Query
+	asked  ambry.SessionsQuery
 	note   ambry.Note
 	keys   []string
 	called chan struct{} // if set: a search tells of itself, and takes a while
@@ -63,6 +66,35 @@ func (m *memory) Add(_ context.Context, n ambry.Note, key string) (ambry.Memory,
 	defer m.mu.Unlock()
 	m.note, m.keys = n, append(m.keys, key)
 	return ambry.Memory{ID: "tr_new", Title: "New"}, m.err
+}
+
+func (m *memory) Forget(_ context.Context, id, key string) (ambry.Forgotten, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if id != m.detail.ID {
+		return ambry.Forgotten{}, ambry.NotFound.Errorf("no memory %q", id)
+	}
+	m.keys = append(m.keys, key)
+	return ambry.Forgotten{OK: true, ID: id}, m.err
+}
+
+func (m *memory) Sessions(_ context.Context, q ambry.SessionsQuery) (ambry.Sessions, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = q
+	return m.sessions, m.err
+}
+
+func (m *memory) Transcript(_ context.Context, id string, page int) (ambry.Transcript, error) {
+	if m.err != nil {
+		return ambry.Transcript{}, m.err
+	}
+	if len(m.transcript) == 0 || id != m.transcript[0].Session.ID {
+		return ambry.Transcript{}, ambry.NotFound.Errorf("there is no session %q", id)
+	}
+	t := m.transcript[min(page, len(m.transcript))-1]
+	t.Page = ambry.Page{Page: page, TotalPages: int64(len(m.transcript)), HasNext: page < len(m.transcript)}
+	return t, nil
 }
 
 // session is a client that writes lines and reads lines, as an agent does.
@@ -190,12 +222,12 @@ func TestEveryRevisionIsSpoken(t *testing.T) {
 			if got := hello["protocolVersion"]; got != version {
 				t.Errorf("got revision %v", got)
 			}
-			if diff := cmp.Diff(object{"tools": object{}}, hello["capabilities"]); diff != "" {
+			if diff := cmp.Diff(object{"tools": object{}, "resources": object{}, "prompts": object{}, "logging": object{}}, hello["capabilities"]); diff != "" {
 				t.Errorf("capabilities: %s", diff)
 			}
 			var listed struct{ Tools []object }
 			decode(t, s.ask("tools/list", object{}), &listed)
-			if len(listed.Tools) != 3 {
+			if len(listed.Tools) != 6 {
 				t.Errorf("got %d tools", len(listed.Tools))
 			}
 			if got := s.call("memory_search", object{"query": "mutex"}); got.IsError || !strings.Contains(got.Content[0].Text, "tr_1") {
@@ -213,7 +245,7 @@ func TestEveryRevisionIsSpoken(t *testing.T) {
 		}
 		var listed struct{ Tools []object }
 		decode(t, s.ask("tools/list", object{"_meta": meta}), &listed)
-		if len(listed.Tools) != 3 {
+		if len(listed.Tools) != 6 {
 			t.Errorf("got %d tools", len(listed.Tools))
 		}
 		r := s.ask("tools/call", object{"name": "memory_add", "arguments": object{"content": "x"}, "_meta": meta})
@@ -254,7 +286,10 @@ func TestToolsAreSmall(t *testing.T) {
 			t.Errorf("%s does not say when to use it", tool.Name)
 		}
 	}
-	want := map[string][]string{"memory_search": {"query"}, "memory_get": {"id"}, "memory_add": {"content"}}
+	want := map[string][]string{
+		"memory_search": {"query"}, "memory_get": {"id"}, "memory_add": {"content"}, "memory_forget": {"id"},
+		"session_read": {"sessionId"}, "memory_timeline": nil,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -333,8 +368,8 @@ func TestABrokenMemoryIsNotAnEmptyOne(t *testing.T) {
 		name, want string
 		err        error
 	}{
-		{"down", "cannot be asked now", ambry.MemoryUnavailable.Errorf("ambry is not running")},
-		{"slow", "cannot be asked now", ambry.MemoryTimeout.Errorf("it took too long")},
+		{"down", "cannot be asked now (memory_unavailable: ", ambry.MemoryUnavailable.Errorf("ambry is not running")},
+		{"slow", "cannot be asked now (memory_timeout: ", ambry.MemoryTimeout.Errorf("it took too long")},
 		{"an error that nobody knows stays inside", "something went wrong", fmt.Errorf("open %s", "secret-place")},
 		{"an error of the caller is told", "too long", ambry.InvalidArgument.Errorf("the query is too long")},
 	} {

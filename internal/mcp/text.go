@@ -56,6 +56,6 @@ func (s *Server) failure(tool string, err error) error {
 	if !ok {
 		return errors.New("something went wrong inside; the person can run \"ambry doctor\"")
 	}
-	return fmt.Errorf("the memory cannot be asked now (%s). This says nothing about what it holds: "+
-		"go on without it, and tell the person that \"ambry doctor\" may know why", known.Message)
+	return fmt.Errorf("the memory cannot be asked now (%s: %s). This says nothing about what it holds: "+
+		"go on without it, and tell the person that \"ambry doctor\" may know why", known.Kind, known.Message)
 }

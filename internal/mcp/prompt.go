@@ -1,0 +1,81 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ambry.dev/ambry"
+)
+
+var resumePrompt = &mcp.Prompt{
+	Name: "resume", Title: "Resume a task",
+	Description: "Pick up where the last session stopped, whichever agent it was in",
+	Arguments: []*mcp.PromptArgument{
+		{Name: "project", Description: "Directory of the project; the latest work anywhere if absent"},
+		{Name: "session", Description: "Id of the session to pick up; the latest of the project if absent"},
+	},
+}
+
+const (
+	resumeBytes    = 12_000 // of the end of the session, some 3,000 tokens
+	resumeSessions = 5      // latest ones that are named
+)
+
+const resumeTask = `Pick up the task that an earlier session left. Below are the latest sessions and the end of the one to go on with; it may have been in another agent.
+1. Say in a few sentences what the task was, what is done, and what is open.
+2. Look at the files as they are now before you rely on what the record says of them.
+3. Go on with what is open. Ask first if it is not clear what that is, or if the record shows that it was finished.
+session_read reads a session in full, memory_search finds what was decided before.`
+
+func (s *Server) resume(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	project, session := strings.TrimSpace(req.Params.Arguments["project"]), strings.TrimSpace(req.Params.Arguments["session"])
+	latest, err := s.latest(ctx, project)
+	if err != nil {
+		return nil, s.protocolFailure("prompt", "", err)
+	}
+	if session == "" && len(latest) == 0 {
+		return said("I wanted to resume earlier work, but Ambry knows no session of this project. Tell me so, and ask what to do."), nil
+	}
+	if session == "" {
+		session = latest[0].SessionID
+	}
+	t, err := s.turns(ctx, session, -1)
+	if err != nil {
+		return nil, s.protocolFailure("prompt", "", err)
+	}
+	end := newTranscript(t)
+	end.Text = tail(turnsText(t.Turns), resumeBytes)
+	shown := resumeTask
+	if len(latest) > 0 {
+		shown += "\n\nLatest sessions. " + notice + "\n" + fence(visits(latest))
+	}
+	shown += "\n\nThe end of " + end.String()
+	return said(fmt.Sprintf("%s\n(about %d tokens)", shown, tokens(shown))), nil
+}
+
+// latest returns the latest sessions that a person led.
+func (s *Server) latest(ctx context.Context, project string) ([]visit, error) {
+	page, err := s.Memory.Sessions(ctx, ambry.SessionsQuery{Project: project, Page: 1})
+	if err != nil {
+		return nil, err
+	}
+	led := slices.DeleteFunc(page.Sessions, func(one ambry.SessionSummary) bool {
+		return one.Background || one.Relation == ambry.Subagent || one.Relation == ambry.Review
+	})
+	latest := make([]visit, 0, resumeSessions)
+	for _, one := range led[:min(len(led), resumeSessions)] {
+		latest = append(latest, newVisit(one))
+	}
+	return latest, nil
+}
+
+func said(text string) *mcp.GetPromptResult {
+	return &mcp.GetPromptResult{
+		Description: resumePrompt.Description,
+		Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}},
+	}
+}
