@@ -23,7 +23,7 @@ const (
 	minClose       = 16   // of which so many, or half as many more than the limit, are looked at closely
 	maxTotal       = 1000 // matches are counted no further
 	defaultBudget  = 2000 // tokens of the context
-	commonFrom     = 20_000
+	commonFrom     = 8_000
 	maxScored      = 4000 // of the matches of common words only
 	commonFraction = 10   // a word in more than a tenth of so many memories is common
 )

@@ -1,0 +1,78 @@
+package store_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/store"
+)
+
+func candidates(t *testing.T, s *store.Store, m store.Match) []store.Candidate {
+	t.Helper()
+	found, err := s.Candidates(t.Context(), m, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestIndexIsDerived throws the text index away and expects it back as it was.
+func TestIndexIsDerived(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s, shut := openAt(t, path)
+	mustImport(t, s, talk("one", "why is the parser slow?", "修改缓存 handleTimeout"), talk("two", "the parser again"))
+	m, err := s.Add(t.Context(), ambry.Note{Content: "the parser has a budget", Tags: []string{"speed"}, Project: "/p"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	archived, title := ambry.Archived, "Parser budget"
+	if _, err := s.Patch(t.Context(), m.ID, ambry.Patch{Status: &archived, Title: &title}, ""); err != nil {
+		t.Fatal(err)
+	}
+	questions := []store.Match{
+		{Any: []string{"parser"}},
+		{Any: []string{"parser", "缓存"}, Filter: store.Filter{Archived: true}},
+		{All: [][]string{{"handletimeout"}, {"answer"}}},
+		{Filter: store.Filter{Tags: []string{"speed"}, Project: "/p", Archived: true}},
+		{Prefix: []string{"pars"}, Not: [][]string{{"slow"}}},
+	}
+	var before [][]store.Candidate
+	for i, q := range questions {
+		found := candidates(t, s, q)
+		if len(found) == 0 {
+			t.Errorf("question %d finds nothing", i)
+		}
+		before = append(before, found)
+	}
+	compare := func(when string) {
+		t.Helper()
+		for i, q := range questions {
+			if diff := cmp.Diff(before[i], candidates(t, s, q)); diff != "" {
+				t.Errorf("%s, question %d (-before +after):\n%s", when, i, diff)
+			}
+		}
+	}
+	if err := s.Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	compare("rebuilt")
+	shut()
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{`INSERT INTO words (words) VALUES ('delete-all')`, `UPDATE meta SET value = 0 WHERE name = 'index'`} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Close()
+	s, shut = openAt(t, path)
+	compare("opened with an index of another version")
+	shut()
+	verify(t, path)
+}
