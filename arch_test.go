@@ -27,7 +27,7 @@ import (
 // for is written in .golangci.yml.
 const floors = `
 6  cmd/ambry           app client tray mcp home language
-6  bench/*             language client
+6  bench/*             everything
 5  app                 everything
 4  server              language agent channel model memory scan skill converse settings event web
 4  mcp                 language memory web
