@@ -9,6 +9,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/event"
 	"ambry.dev/ambry/internal/memory/remote"
+	"ambry.dev/ambry/internal/redact"
 	"ambry.dev/ambry/internal/supervise"
 )
 
@@ -63,6 +64,15 @@ func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
 	}
 	m.child = child
 	return m, nil
+}
+
+// notes is the memory as the bridge asks it: a note has its secrets taken out
+// here, before it goes on.
+type notes struct{ *memoryRuntime }
+
+// Add adds a note.
+func (n notes) Add(ctx context.Context, note ambry.Note, key string) (ambry.Memory, error) {
+	return n.memoryRuntime.Add(ctx, redact.CleanNote(note), key)
 }
 
 // Run keeps the runtime running until ctx ends.

@@ -57,7 +57,7 @@ func TestReferenceIsFresh(t *testing.T) {
 
 func serviceDocument() string {
 	s := &service{options: Options{Version: "1"}}
-	api := &server.Server{Memory: http.NotFoundHandler(), Events: http.NotFoundHandler()}
+	api := &server.Server{Memory: http.NotFoundHandler(), Events: http.NotFoundHandler(), Bridge: http.NotFoundHandler()}
 	_, doc := web.New(s.webConfig(), api.Routes())
 	return "# Written by \"make gen\" from the routes; do not edit.\n" + string(doc.YAML())
 }

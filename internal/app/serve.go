@@ -15,6 +15,7 @@ import (
 	"ambry.dev/ambry/internal/agent/all"
 	"ambry.dev/ambry/internal/event"
 	"ambry.dev/ambry/internal/home"
+	"ambry.dev/ambry/internal/mcp"
 	"ambry.dev/ambry/internal/scan"
 	"ambry.dev/ambry/internal/server"
 	"ambry.dev/ambry/internal/settings"
@@ -88,7 +89,8 @@ func (s *service) run(ctx context.Context) error {
 	}
 	s.file = s.newRuntimeFile(ln)
 	scanner := s.newScanner(memory, bus)
-	handler, _ := web.New(s.webConfig(), s.newServer(scanner, memory, bus).Routes())
+	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, Version: s.options.Version, Log: s.log})
+	handler, _ := web.New(s.webConfig(), s.newServer(scanner, memory, bus, bridge).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
 	// reverse of who needs whom.
@@ -96,6 +98,7 @@ func (s *service) run(ctx context.Context) error {
 	defer stopMemory()
 	stopScanner := start(ctx, "scanner", s.log, scanner.Run)
 	defer stopScanner()
+	defer bridge.Close()
 
 	if err := s.publishRuntimeFile(memory.address()); err != nil {
 		ln.Close()
@@ -161,7 +164,7 @@ func (s *service) webConfig() web.Config {
 	}
 }
 
-func (s *service) newServer(scanner *scan.Scanner, memory *memoryRuntime, bus *event.Bus) *server.Server {
+func (s *service) newServer(scanner *scan.Scanner, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge) *server.Server {
 	return &server.Server{
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
@@ -170,6 +173,7 @@ func (s *service) newServer(scanner *scan.Scanner, memory *memoryRuntime, bus *e
 		Health: memory.health,
 		Memory: web.NewProxy(web.ProxyConfig{Target: memory.target}),
 		Events: web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.settings.API.MaxEventStreams}),
+		Bridge: bridge, MCPToken: s.file.MCPToken,
 	}
 }
 

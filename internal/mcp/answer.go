@@ -2,35 +2,12 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json/jsontext"
-	"encoding/json/v2"
 	"net/http"
 	"strings"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/web"
 )
-
-// look reads the few members of a message that decide who answers it. Names
-// count in their one spelling only.
-func look(data []byte) message {
-	var envelope struct {
-		ID     jsontext.Value `json:"id"`
-		Method string         `json:"method"`
-		Params jsontext.Value `json:"params"`
-	}
-	if json.Unmarshal(data, &envelope) != nil {
-		return message{}
-	}
-	m := message{id: []byte(envelope.ID), method: envelope.Method, modern: envelope.Method == "server/discover"}
-	var params struct {
-		Meta map[string]jsontext.Value `json:"_meta"`
-	}
-	if json.Unmarshal(envelope.Params, &params) == nil && params.Meta["io.modelcontextprotocol/protocolVersion"] != nil {
-		m.modern = true
-	}
-	return m
-}
 
 // answer gives the refusals of the SDK, which are plain text, the one form that
 // all failures of the API have. All else goes through as it is.

@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -23,7 +21,6 @@ const (
 	MaxSessions = 64               // at a time
 	MaxStreams  = 64               // that wait for what the server has to say
 	SessionIdle = 30 * time.Minute // after which a session that nobody uses has ended
-	maxBatch    = 32               // messages of one request; the revision 2025-03-26 has batches
 )
 
 // The headers of the protocol.
@@ -164,34 +161,6 @@ func (b *Bridge) attend(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return res, err
 	}
-}
-
-// message is what has to be known of a body before anybody answers it.
-type message struct {
-	id     json.RawMessage
-	method string // empty for a batch
-	modern bool   // it is of a revision without sessions, whatever the headers say
-}
-
-// read looks into the body, and leaves it to be read again. What is no message
-// at all is left to those who know the protocol.
-func read(r *http.Request) (message, error) {
-	if r.Method != http.MethodPost {
-		return message{}, nil
-	}
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		return message{}, ambry.InvalidArgument.Wrap(err, "the body cannot be read")
-	}
-	r.Body = io.NopCloser(bytes.NewReader(data))
-	if data = bytes.TrimSpace(data); bytes.HasPrefix(data, []byte("[")) {
-		var batch []json.RawMessage
-		if err := json.Unmarshal(data, &batch); err != nil || len(batch) > maxBatch {
-			return message{}, ambry.InvalidArgument.Errorf("a batch holds %d messages at most", maxBatch)
-		}
-		return message{}, nil
-	}
-	return look(data), nil
 }
 
 // unknownRevision refuses a revision that nobody here knows. A request is told

@@ -35,11 +35,17 @@ type memory struct {
 	note   ambry.Note
 	keys   []string
 	called chan struct{} // if set: a search tells of itself, and takes a while
+
+	stopped chan error // if set: a search goes on until it is told to stop, and tells why
 }
 
 func (m *memory) Search(ctx context.Context, q ambry.Query) (ambry.Answer, error) {
 	if m.called != nil {
 		m.called <- struct{}{}
+		if m.stopped != nil {
+			<-ctx.Done()
+			m.stopped <- ctx.Err()
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(200 * time.Millisecond):

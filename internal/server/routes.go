@@ -1,12 +1,21 @@
 package server
 
-import "ambry.dev/ambry/internal/web"
+import (
+	"net/http"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/web"
+)
 
 // DocumentPath is the path of the OpenAPI document, without its extension.
 const DocumentPath = "/api/openapi"
 
+// BridgePath is where agents speak MCP over HTTP.
+const BridgePath = "/mcp/bridge"
+
 // Routes is the whole of the local API.
 func (s *Server) Routes() []web.Route {
+	mcpToken := web.Token{Header: ambry.MCPTokenHeader, Secret: s.MCPToken}
 	return []web.Route{
 		web.Fixed("/api/health", "Whether the service answers", alive{OK: true, Service: "ambry-local-api"}).Open().Tag("app"),
 
@@ -22,6 +31,9 @@ func (s *Server) Routes() []web.Route {
 
 		web.Proxy("/api/v1/memory/", "The memory runtime: search, add, read, forget", s.Memory).Tag("memory"),
 		web.Proxy("/api/v1/panel/", "The memory runtime: what the panel shows", s.Memory).Tag("memory"),
+
+		web.Stream(BridgePath, "Listen to a session, or go on with a broken stream (MCP)", s.Bridge).WithToken(mcpToken).Tag("mcp"),
+		web.Handle(BridgePath, "Speak MCP over streamable HTTP", s.Bridge, http.MethodPost, http.MethodDelete).WithToken(mcpToken).Tag("mcp"),
 	}
 }
 

@@ -43,4 +43,7 @@ type Server struct {
 	Health func(ctx context.Context) ambry.Health
 	Memory http.Handler // hands requests on to the memory runtime
 	Events http.Handler // the event stream
+
+	Bridge   http.Handler // speaks MCP
+	MCPToken string       // opens the bridge, and nothing else
 }

@@ -18,7 +18,10 @@ import (
 	"ambry.dev/ambry/internal/web"
 )
 
-const token = "a-token"
+const (
+	token    = "a-token"
+	mcpToken = "another-token"
+)
 
 // document is a [server.Document] in memory.
 type document[T any] struct {
@@ -86,6 +89,11 @@ func serve(t *testing.T) *api {
 			_, _ = io.WriteString(w, `{"path":"`+r.URL.Path+`"}`)
 		}),
 		Events: http.NotFoundHandler(),
+		Bridge: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"bridge":"`+r.Method+`"}`)
+		}),
+		MCPToken: mcpToken,
 	}
 	handler, _ := web.New(web.Config{
 		Title: "Test", Version: "1", Document: server.DocumentPath,
@@ -270,6 +278,29 @@ func TestMemoryIsHandedOn(t *testing.T) {
 	for _, path := range []string{"/api/v1/memory/search", "/api/v1/memory/a/source", "/api/v1/panel/items"} {
 		if status, out := a.ask("POST", path, "{}"); status != 200 || out["path"] != path {
 			t.Errorf("%s: got %d %v", path, status, out)
+		}
+	}
+}
+
+func TestTheBridgeHasATokenOfItsOwn(t *testing.T) {
+	a := serve(t)
+	for _, method := range []string{"GET", "POST", "DELETE"} {
+		if status, out := a.ask(method, server.BridgePath, ""); status != 401 {
+			t.Errorf("%s with the other token: got %d %v", method, status, out)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), method, a.base+server.BridgePath, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set(ambry.MCPTokenHeader, mcpToken)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if want := `{"bridge":"` + method + `"}`; resp.StatusCode != 200 || string(data) != want {
+			t.Errorf("%s: got %d %s, want %s", method, resp.StatusCode, data, want)
 		}
 	}
 }
