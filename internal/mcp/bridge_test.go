@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/mcp"
