@@ -279,4 +279,3 @@ func TestUnknownRevisionsAreRefused(t *testing.T) {
 		t.Errorf("twice: got %d", got.status)
 	}
 }
-
