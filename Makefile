@@ -19,7 +19,7 @@ TARGETS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 PACKAGES   = $$(go list ./... | grep -v '/e2e')
 GOLDENS    = $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
 
-.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e fuzz bench gen notice cross release clean
+.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e fuzz bench quality gen notice cross release clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,9 @@ fuzz: ## every fuzz target, T=30s each
 
 bench: build ## the numbers of the product; with BASE=REF the benchmarks of both commits
 	@if [ -n "$(BASE)" ]; then scripts/bench.sh $(BASE); else go run ./bench/speed; fi
+
+quality: ## how well the memory finds; with DATA=DIR the public sets too
+	go run ./bench/quality -floors $(if $(DATA),-data '$(DATA)')
 
 gen: notice ## reference pages, golden files, NOTICE
 	go test -count=1 $(GOLDENS) -update
