@@ -91,7 +91,7 @@ func (w *writer) enter(entries []entry) error {
 		if e.remove {
 			err = w.exec("DELETE FROM words WHERE rowid = ?", e.memory)
 		} else {
-			err = w.exec("INSERT INTO words (rowid, lead, rest, scope) VALUES (?, ?, ?, ?)", e.memory, e.text.lead, e.text.rest, e.scope)
+			err = w.exec("INSERT OR REPLACE INTO words (rowid, lead, rest, scope) VALUES (?, ?, ?, ?)", e.memory, e.text.lead, e.text.rest, e.scope)
 		}
 		if err != nil {
 			return fmt.Errorf("write the text index: %w", err)

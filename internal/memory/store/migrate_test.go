@@ -170,6 +170,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"a newer version", "newer version", changed(60, 0, 0, 0, 99)},
 		{"another program", "another program", changed(68, 1, 2, 3, 4)},
+		{"another program that marks nothing", "another program", changed(60, make([]byte, 12)...)},
 		{"text", "damaged", []byte(strings.Repeat("not a database ", 100))},
 		{"a few bytes", "damaged", []byte("SQLite")},
 		{"half a header", "damaged", whole[:60]},

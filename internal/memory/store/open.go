@@ -58,28 +58,39 @@ func (s *Store) open(ctx context.Context, c Config) (*writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the memory: %w", err)
 	}
+	w := newWriter(s, conn)
+	if err := s.prepareFile(ctx, c, w); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// prepareFile checks the file, brings it to the newest schema and index, and
+// opens the readers.
+func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
 	backups := c.BackupDir
 	if backups == "" {
 		backups = filepath.Join(filepath.Dir(c.Path), "backups")
 	}
-	if err := checkContent(ctx, conn, c.Path); err != nil {
-		return nil, err
+	if err := checkContent(ctx, w.conn, c.Path); err != nil {
+		return err
 	}
-	m := migrator{conn: conn, path: c.Path, backups: backups, now: s.now, log: s.log}
+	m := migrator{conn: w.conn, path: c.Path, backups: backups, now: s.now, log: s.log}
 	if err := m.run(ctx, migrations); err != nil {
-		return nil, err
+		return err
 	}
+	var err error
 	s.readers, err = connect(c.Path, maxReaders, map[string]string{
 		"query_only": "ON",
 		"temp_store": "MEMORY",
 		"cache_size": strconv.Itoa(-readerCacheKiB),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.readers.SetConnMaxIdleTime(readerIdle)
-	w := newWriter(s, conn)
-	return w, w.ensureIndex()
+	return w.ensureIndex()
 }
 
 // connect returns a pool of at most n connections with the given pragmas.
@@ -125,18 +136,21 @@ func checkFile(path string) error {
 	}
 	version := binary.BigEndian.Uint32(header[60:])
 	id := binary.BigEndian.Uint32(header[68:])
-	return checkVersion(int(version), int(id))
+	// One page without version and id is ours too, if we were killed right after
+	// making it.
+	if pages := binary.BigEndian.Uint32(header[28:]); id != applicationID && (version > 0 || pages > 1) {
+		return errForeign
+	}
+	return checkVersion(int(version))
 }
 
-// checkVersion refuses what another program, or a newer version of this one, has
-// written.
-func checkVersion(version, id int) error {
+var errForeign = ambry.MemoryUnavailable.Errorf("the memory file belongs to another program; move it away")
+
+// checkVersion refuses what a newer version of this program has written.
+func checkVersion(version int) error {
 	if version > len(migrations) {
 		return ambry.MemoryUnavailable.Errorf("the memory was written by a newer version of Ambry (schema %d, this one knows %d); install the newer version",
 			version, len(migrations))
-	}
-	if id != applicationID && version > 0 {
-		return ambry.MemoryUnavailable.Errorf("the memory file belongs to another program; move it away")
 	}
 	return nil
 }
@@ -144,16 +158,14 @@ func checkVersion(version, id int) error {
 // checkContent looks for damage. After a clean stop it looks at the small tables
 // only; when a log was left behind, at everything that can be read quickly.
 func checkContent(ctx context.Context, conn *sql.Conn, path string) error {
-	var version, id int
-	err := conn.QueryRowContext(ctx, `SELECT user_version, application_id
-		FROM pragma_user_version, pragma_application_id`).Scan(&version, &id)
-	if err != nil {
+	var version int
+	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
 		return fmt.Errorf("read the version of the memory: %w", err)
 	}
-	if err := checkVersion(version, id); err != nil || version == 0 {
+	if err := checkVersion(version); err != nil || version == 0 {
 		return err
 	}
-	checks := []string{"session", "project", "tally", "total", "meta"} // tables
+	checks := []string{"agent", "project", "tally", "total", "meta"} // tables
 	if dirty(path) {
 		checks = []string{"1"} // all of them, as far as the first error
 	}

@@ -223,9 +223,13 @@ func (t *tx) probe() error {
 		ON CONFLICT (name) DO UPDATE SET value = value + 1`)
 }
 
-// end closes what the writer holds.
+// end moves the log into the file and closes what the writer holds.
 func (w *writer) end() {
 	w.checkpoint()
+	w.close()
+}
+
+func (w *writer) close() {
 	for _, s := range w.statements {
 		_ = s.Close()
 	}

@@ -88,7 +88,9 @@ func FuzzEach(f *testing.F) {
 			switch {
 			case len(b) == 0 || len(b) > words.MaxTerm:
 				t.Errorf("a term of %d bytes", len(b))
-			case bytes.ContainsFunc(b, func(r rune) bool { return r < 0x80 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_.-", r) }):
+			case bytes.ContainsFunc(b, func(r rune) bool {
+				return r < 0x80 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_.-", r)
+			}):
 				t.Errorf("term %q", b)
 			case b[0] == '.' || b[0] == '-':
 				t.Errorf("term %q begins with a mark", b)
