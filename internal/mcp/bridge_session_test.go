@@ -160,27 +160,26 @@ func TestAStreamGoesOnWhereItBroke(t *testing.T) {
 }
 
 func TestCancellationEndsTheWork(t *testing.T) {
-	m := &memory{called: make(chan struct{}), stopped: make(chan error, 1)}
-	s := serve(t, m)
-	for name, cancel := range map[string]func(id string){
-		"a notification": func(id string) {
+	for name, cancel := range map[string]func(s *site, id string){
+		"a notification": func(s *site, id string) {
 			s.ask("POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, "Mcp-Session-Id", id)
 		},
-		"the end of the session": func(id string) { s.ask("DELETE", "", "Mcp-Session-Id", id) },
-		"the end of the bridge":  func(string) { s.bridge.Close() },
+		"the end of the session": func(s *site, id string) { s.ask("DELETE", "", "Mcp-Session-Id", id) },
+		"the end of the bridge":  func(s *site, _ string) { s.bridge.Close() },
 	} {
-		if name == "the end of the bridge" {
-			s = serve(t, m)
-		}
-		id := s.begin("2025-06-18")
-		answered := make(chan said)
-		go func() { answered <- s.ask("POST", search, "Mcp-Session-Id", id) }()
-		<-m.called
-		cancel(id)
-		if err := <-m.stopped; err == nil {
-			t.Errorf("%s did not end the work", name)
-		}
-		<-answered
+		t.Run(name, func(t *testing.T) {
+			m := &memory{called: make(chan struct{}), stopped: make(chan error, 1)}
+			s := serve(t, m)
+			id := s.begin("2025-06-18")
+			answered := make(chan said)
+			go func() { answered <- s.ask("POST", search, "Mcp-Session-Id", id) }()
+			<-m.called
+			cancel(s, id)
+			if err := <-m.stopped; err == nil {
+				t.Error("the work went on")
+			}
+			<-answered
+		})
 	}
 }
 
