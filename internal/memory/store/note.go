@@ -148,8 +148,8 @@ func fingerprint(operation, id string, request any) (digest, error) {
 
 // Keys are remembered for this long after their first use.
 const (
-	keyLifeMs   = 3 * dayMs
-	pruneEveyMs = dayMs / 24
+	keyLifeMs    = 3 * dayMs
+	pruneEveryMs = dayMs / 24
 )
 
 var (
@@ -196,7 +196,7 @@ func (t *tx) once(key string, print digest, about string, answer any, do func() 
 }
 
 func (t *tx) pruneKeys() error {
-	if t.now-t.w.pruned < pruneEveyMs {
+	if t.now-t.w.pruned < pruneEveryMs {
 		return nil
 	}
 	if err := t.exec(`DELETE FROM idempotency WHERE created_at < ?`, t.now-keyLifeMs); err != nil {
