@@ -21,6 +21,15 @@ const maxFile = 256 << 10
 // fromFile returns what the file sets, in its order. A file that does not exist
 // sets nothing.
 func fromFile(path string) ([]entry, error) {
+	data, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return fromYAML(path, newPage(data).text())
+}
+
+// read returns the bytes of the file, none if it does not exist.
+func read(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -39,11 +48,22 @@ func fromFile(path string) ([]entry, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxFile)
 	}
-	return fromYAML(path, data)
+	return data, nil
 }
 
-func fromYAML(path string, data []byte) ([]entry, error) {
-	parsed, err := parser.ParseBytes(data, 0)
+// fromYAML returns what a text sets, in its order. Its lines end with \n alone:
+// of others the parser does not know the numbers.
+func fromYAML(path, text string) ([]entry, error) {
+	body, err := root(path, text)
+	if body == nil || err != nil {
+		return nil, err
+	}
+	return collect(path, "", body)
+}
+
+// root returns the keys and values of a text, nil if it has none.
+func root(path, text string) (ast.MapNode, error) {
+	parsed, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
 		return nil, syntax(path, err)
 	}
@@ -54,7 +74,7 @@ func fromYAML(path string, data []byte) ([]entry, error) {
 		switch body := doc.Body.(type) {
 		case nil, *ast.NullNode:
 		case ast.MapNode:
-			return collect(path, "", body)
+			return body, nil
 		default:
 			return nil, fmt.Errorf("%s: must be keys and values, such as log: {level: debug}", at(path, body))
 		}

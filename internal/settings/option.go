@@ -16,6 +16,7 @@ type option struct {
 	key, about string
 	kind       kind
 	secret     bool
+	live       bool // a running service takes a new value over
 	initial    value
 	put        func(*Settings, value) error // an error reads on after the key
 	show       func(Settings) string
@@ -62,7 +63,7 @@ func (k kind) parse(s string) (value, error) {
 // options are all that can be set, ordered by key.
 var options = []option{
 	{
-		key: "api.allowedOrigins", kind: list,
+		key: "api.allowedOrigins", kind: list, live: true,
 		about: "origins of pages that may call the API, such as http://localhost:5173; our own panel always may",
 		put: func(s *Settings, v value) error {
 			s.API.AllowedOrigins = v.list
@@ -71,7 +72,7 @@ var options = []option{
 		show: func(s Settings) string { return strings.Join(s.API.AllowedOrigins, ", ") },
 	},
 	{
-		key: "api.maxEventStreams", kind: number, initial: value{number: 32},
+		key: "api.maxEventStreams", kind: number, live: true, initial: value{number: 32},
 		about: "event streams that may be open at the same time, 1 to 199",
 		put: func(s *Settings, v value) error {
 			s.API.MaxEventStreams = v.number
@@ -83,7 +84,7 @@ var options = []option{
 		show: func(s Settings) string { return strconv.Itoa(s.API.MaxEventStreams) },
 	},
 	{
-		key: "log.level", kind: text, initial: value{text: "info"},
+		key: "log.level", kind: text, live: true, initial: value{text: "info"},
 		about: "what is logged: debug, info, warn or error",
 		put: func(s *Settings, v value) (err error) {
 			s.Log.Level, err = level(v.text)
@@ -96,7 +97,7 @@ var options = []option{
 		about: "token of the memory runtime at memory.url",
 		put: func(s *Settings, v value) error {
 			s.Memory.Token = v.text
-			return token(v.text)
+			return bearer(v.text)
 		},
 		show: func(s Settings) string { return s.Memory.Token },
 	},
@@ -120,12 +121,13 @@ func find(key string) (option, bool) {
 	return option{}, false
 }
 
-func keys() []string {
+// Keys returns the keys of all settings, as a text for people.
+func Keys() string {
 	var keys []string
 	for _, o := range options {
 		keys = append(keys, o.key)
 	}
-	return keys
+	return strings.Join(keys, ", ")
 }
 
 // section reports whether name is what keys begin with, before a dot.
@@ -147,7 +149,7 @@ func level(name string) (slog.Level, error) {
 	return 0, errors.New("must be debug, info, warn or error")
 }
 
-func token(s string) error {
+func bearer(s string) error {
 	// What cannot stand in a header would fail at each request, far from here.
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("must be printable ASCII without spaces")

@@ -1,7 +1,7 @@
-// Package settings is what a person may set before Ambry starts: loaded,
-// checked and explained. A default gives way to the file config.yaml, that to
+// Package settings is what a person may set outside of Ambry: loaded, checked,
+// explained and changed. A default gives way to the file config.yaml, that to
 // the environment, that to a flag. It is not for the choices made in the panel,
-// which package state keeps, and it changes no file.
+// which package state keeps.
 package settings
 
 import (
@@ -53,33 +53,39 @@ type Sources struct {
 // that is wrong with them, a line each, with the file and line, the variable or
 // the flag at fault. It repeats no secret.
 func Load(from Sources) (Settings, error) {
-	s := Settings{origins: map[string]string{}}
-	for _, o := range options {
-		if err := o.put(&s, o.initial); err != nil {
-			return Settings{}, fmt.Errorf("default of %s: %w", o.key, err)
-		}
-	}
 	entries, err := fromFile(from.File)
-	wrong := []error{err}
 	entries = slices.Concat(entries, fromEnvironment(from.Getenv), fromFlags(from.Flags))
-	for _, e := range entries {
-		wrong = append(wrong, s.take(e))
-	}
-	if s.Memory.Token != "" && s.Memory.URL == "" {
-		wrong = append(wrong, fmt.Errorf("%s: memory.token needs memory.url beside it", s.origins["memory.token"]))
-	}
-	if err := errors.Join(wrong...); err != nil {
+	s, wrong := assemble(entries)
+	if err := errors.Join(err, wrong); err != nil {
 		return Settings{}, err
 	}
 	s.Warnings = warnings(s, from.File)
 	return s, nil
 }
 
+// assemble puts entries over the defaults; the later of two wins.
+func assemble(entries []entry) (Settings, error) {
+	s := Settings{origins: map[string]string{}}
+	var wrong []error
+	for _, o := range options {
+		if err := o.put(&s, o.initial); err != nil {
+			wrong = append(wrong, fmt.Errorf("default of %s: %w", o.key, err))
+		}
+	}
+	for _, e := range entries {
+		wrong = append(wrong, s.take(e))
+	}
+	if s.Memory.Token != "" && s.Memory.URL == "" {
+		wrong = append(wrong, fmt.Errorf("%s: memory.token needs memory.url beside it", s.origins["memory.token"]))
+	}
+	return s, errors.Join(wrong...)
+}
+
 // take puts what was found in its place.
 func (s *Settings) take(e entry) error {
 	o, ok := find(e.key)
 	if !ok {
-		return fmt.Errorf("%s: unknown key %s; known are %s", e.origin, e.key, strings.Join(keys(), ", "))
+		return fmt.Errorf("%s: unknown key %s; known are %s", e.origin, e.key, Keys())
 	}
 	v, err := e.value(o.kind)
 	if err == nil {
@@ -98,6 +104,7 @@ type Explanation struct {
 	Name   string `json:"name"`   // of the environment variable that sets it
 	Value  string `json:"value"`  // a secret that is set shows as stars
 	Origin string `json:"origin"` // default, file:line, a variable, or a flag
+	Live   bool   `json:"live"`   // a running service takes a new value over by itself
 	About  string `json:"about"`
 }
 
@@ -105,7 +112,7 @@ type Explanation struct {
 func (s Settings) Explain() []Explanation {
 	var all []Explanation
 	for _, o := range options {
-		e := Explanation{Key: o.key, Name: variable(o.key), Value: o.show(s), Origin: s.origins[o.key], About: o.about}
+		e := Explanation{Key: o.key, Name: variable(o.key), Value: o.show(s), Origin: s.origins[o.key], Live: o.live, About: o.about}
 		if o.secret && e.Value != "" {
 			e.Value = "********"
 		}
@@ -116,6 +123,21 @@ func (s Settings) Explain() []Explanation {
 	}
 	slices.SortFunc(all, func(a, b Explanation) int { return strings.Compare(a.Key, b.Key) })
 	return all
+}
+
+// Changed returns the keys that are set otherwise in next, and those of them
+// that a running service cannot take over.
+func (s Settings) Changed(next Settings) (keys, restart []string) {
+	for _, o := range options {
+		if o.show(s) == o.show(next) {
+			continue
+		}
+		keys = append(keys, o.key)
+		if !o.live {
+			restart = append(restart, o.key)
+		}
+	}
+	return keys, restart
 }
 
 // entry is a value as it was found: a text, or a node of the file.
