@@ -23,13 +23,13 @@ const (
 
 // site is a bridge on a real socket, behind the gate of the API.
 type site struct {
-	t      *testing.T
+	t      testing.TB
 	base   string
 	bridge *mcp.Bridge
 	stop   func()
 }
 
-func serve(t *testing.T, m mcp.Memory) *site {
+func serve(t testing.TB, m mcp.Memory) *site {
 	t.Helper()
 	s := &site{t: t, bridge: mcp.NewBridge(&mcp.Server{Memory: m, Version: "1.2.3", Log: slog.New(slog.DiscardHandler)})}
 	token := web.Token{Header: ambry.MCPTokenHeader, Secret: bridgeToken}
@@ -56,12 +56,13 @@ func serve(t *testing.T, m mcp.Memory) *site {
 			return
 		}
 		stopped = true
+		// A connection that was dialled and never used would be waited for.
+		http.DefaultClient.CloseIdleConnections()
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 		s.bridge.Close()
-		http.DefaultClient.CloseIdleConnections()
 	}
 	t.Cleanup(s.stop)
 	s.base = "http://" + ln.Addr().String()

@@ -20,7 +20,7 @@ import (
 type heard struct {
 	mu       sync.Mutex
 	progress []float64
-	logs     []sdk.LoggingLevel
+	logs     []string
 }
 
 func (h *heard) options() *sdk.ClientOptions {
@@ -34,7 +34,7 @@ func (h *heard) options() *sdk.ClientOptions {
 		LoggingMessageHandler: func(_ context.Context, req *sdk.LoggingMessageRequest) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			h.logs = append(h.logs, req.Params.Level)
+			h.logs = append(h.logs, string(req.Params.Level))
 		},
 	}
 }

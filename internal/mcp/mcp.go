@@ -76,7 +76,7 @@ func (s *Server) offer(log *slog.Logger) *mcp.Server {
 			Logger:       log,
 			Capabilities: &mcp.ServerCapabilities{ // none of the lists ever changes
 				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
-				Logging: &mcp.LoggingCapabilities{},
+				Logging: &mcp.LoggingCapabilities{}, //nolint:staticcheck // clients of the 2025 revisions have nothing else
 			},
 		},
 	)

@@ -20,18 +20,17 @@ func narrate(next mcp.MethodHandler) mcp.MethodHandler {
 		begin := time.Now()
 		progress(ctx, session, params, 0, "asking the memory")
 		res, err := next(ctx, method, req)
-		level, message := mcp.LoggingLevel("debug"), "answered"
+		level, message := "debug", "answered"
 		if answer, ok := res.(*mcp.CallToolResult); err != nil || ok && answer.IsError {
 			level, message = "warning", "not answered"
 		}
 		progress(ctx, session, params, 1, message)
-		//nolint:staticcheck // clients of the 2025 revisions have nothing else
-		_ = session.Log(ctx, &mcp.LoggingMessageParams{Level: level, Logger: "ambry", Data: map[string]any{
-			"tool": params.Name, "message": message, "tookMs": time.Since(begin).Milliseconds(),
-		}}) // a client who is gone needs no log
+		record(ctx, session, level, map[string]any{"tool": params.Name, "message": message, "tookMs": time.Since(begin).Milliseconds()})
 		return res, err
 	}
 }
+
+// A client who is gone needs neither of these.
 
 func progress(ctx context.Context, session *mcp.ServerSession, params *mcp.CallToolParamsRaw, done float64, message string) {
 	token := params.GetProgressToken()
@@ -39,4 +38,9 @@ func progress(ctx context.Context, session *mcp.ServerSession, params *mcp.CallT
 		return
 	}
 	_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: 1, Message: message})
+}
+
+func record(ctx context.Context, session *mcp.ServerSession, level string, data any) {
+	//nolint:staticcheck // clients of the 2025 revisions have nothing else
+	_ = session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: "ambry", Data: data})
 }

@@ -58,7 +58,8 @@ type passage struct {
 }
 
 func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, in searchInput) (*mcp.CallToolResult, any, error) {
-	q := ambry.Query{Query: in.Query, Limit: defaultHits, Project: in.Project}
+	// The smallest budget: the text for a prompt is made here, from the hits.
+	q := ambry.Query{Query: in.Query, Limit: defaultHits, Project: in.Project, ContextBudget: 1}
 	if in.Limit != 0 {
 		q.Limit = min(max(in.Limit, 1), maxHits)
 	}

@@ -48,7 +48,7 @@ func TestSearch(t *testing.T) {
 	})
 	wantQuery := ambry.Query{
 		Query: "mutex", Limit: 3, Project: "/home/ada/tidewatch", Agents: []string{"claude_code"},
-		After: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		After: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), ContextBudget: 1,
 	}
 	if diff := cmp.Diff(wantQuery, m.query); diff != "" {
 		t.Error(diff)
