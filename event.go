@@ -18,6 +18,7 @@ type Payload interface{ Topic() string }
 var Events = []Payload{
 	AppConnected{}, AppHeartbeat{}, AppResync{},
 	ScanProgress{}, ScanCompletion{}, MemoryStateChanged{},
+	SettingsChanged{},
 }
 
 // AppConnected greets a new reader of the stream.
@@ -54,3 +55,14 @@ type MemoryStateChanged struct {
 
 // Topic names the event.
 func (MemoryStateChanged) Topic() string { return "memory.state_changed" }
+
+// SettingsChanged says that something which a person can set is not what it was.
+// It holds no values: ask for them anew.
+type SettingsChanged struct {
+	Section string   `json:"section" enum:"app,onboarding,privacy,scan_preferences,config" doc:"A part of the bootstrap; config is config.yaml"`
+	Fields  []string `json:"fields" doc:"What is different: names of fields, for config keys. None if config.yaml cannot be read any more, or again"`
+	Restart []string `json:"restart,omitempty" doc:"Those of the keys that are in force after a restart only"`
+}
+
+// Topic names the event.
+func (SettingsChanged) Topic() string { return "settings.changed" }

@@ -42,6 +42,31 @@ func DefaultAppSettings() AppSettings {
 	}
 }
 
+// AppSettingsPatch changes the application's settings. A nil field stays as it is.
+type AppSettingsPatch struct {
+	UserMode                    *string `json:"userMode,omitempty" enum:"unset,byok,account" doc:"account needs somebody who is logged in"`
+	Language                    *string `json:"language,omitempty" enum:"system,zh-CN,en-US"`
+	Theme                       *string `json:"theme,omitempty" enum:"system,light,dark"`
+	AutoUpdateEnabled           *bool   `json:"autoUpdateEnabled,omitempty"`
+	DefaultLaunchMode           *string `json:"defaultLaunchMode,omitempty" enum:"full,pet,last"`
+	TaskDoneNotificationEnabled *bool   `json:"taskDoneNotificationEnabled,omitempty"`
+	NotificationSoundEnabled    *bool   `json:"notificationSoundEnabled,omitempty"`
+	MenuBarIconEnabled          *bool   `json:"menuBarIconEnabled,omitempty"`
+}
+
+// Apply returns s with the given fields of p.
+func (p AppSettingsPatch) Apply(s AppSettings) AppSettings {
+	set(&s.UserMode, p.UserMode)
+	set(&s.Language, p.Language)
+	set(&s.Theme, p.Theme)
+	set(&s.AutoUpdateEnabled, p.AutoUpdateEnabled)
+	set(&s.DefaultLaunchMode, p.DefaultLaunchMode)
+	set(&s.TaskDoneNotificationEnabled, p.TaskDoneNotificationEnabled)
+	set(&s.NotificationSoundEnabled, p.NotificationSoundEnabled)
+	set(&s.MenuBarIconEnabled, p.MenuBarIconEnabled)
+	return s
+}
+
 // Onboarding is how far the person has come with the first steps.
 type Onboarding struct {
 	Completed            bool           `json:"completed"`
@@ -92,18 +117,36 @@ func set[T any](to, from *T) {
 	}
 }
 
-// Privacy is what may leave the machine.
+// Privacy is what may leave the machine. Without localOnlyMode that is only what
+// the person has set up, such as a memory runtime elsewhere.
 type Privacy struct {
 	TelemetryOptIn               bool `json:"telemetryOptIn"`
 	CrashReportOptIn             bool `json:"crashReportOptIn"`
 	AllowMemoryImprovementUpload bool `json:"allowMemoryImprovementUpload"`
-	LocalOnlyMode                bool `json:"localOnlyMode"`
+	LocalOnlyMode                bool `json:"localOnlyMode" doc:"No other machine is called, whatever else is set"`
+}
+
+// PrivacyPatch changes what may leave the machine. A nil field stays as it is.
+type PrivacyPatch struct {
+	TelemetryOptIn               *bool `json:"telemetryOptIn,omitempty"`
+	CrashReportOptIn             *bool `json:"crashReportOptIn,omitempty"`
+	AllowMemoryImprovementUpload *bool `json:"allowMemoryImprovementUpload,omitempty"`
+	LocalOnlyMode                *bool `json:"localOnlyMode,omitempty" doc:"No other machine is called, whatever else is set"`
+}
+
+// Apply returns v with the given fields of p.
+func (p PrivacyPatch) Apply(v Privacy) Privacy {
+	set(&v.TelemetryOptIn, p.TelemetryOptIn)
+	set(&v.CrashReportOptIn, p.CrashReportOptIn)
+	set(&v.AllowMemoryImprovementUpload, p.AllowMemoryImprovementUpload)
+	set(&v.LocalOnlyMode, p.LocalOnlyMode)
+	return v
 }
 
 // ScanPreferences is when histories are read without being asked.
 type ScanPreferences struct {
-	AutoScanKnownAgents bool `json:"autoScanKnownAgents"`
-	WatchFileChanges    bool `json:"watchFileChanges"`
+	AutoScanKnownAgents bool `json:"autoScanKnownAgents" doc:"Read what is new at the start and now and then"`
+	WatchFileChanges    bool `json:"watchFileChanges" doc:"Read what agents write as they write it"`
 	AutoInjectSkill     bool `json:"autoInjectSkill"`
 }
 
@@ -111,6 +154,22 @@ type ScanPreferences struct {
 // nothing by themselves; see [ScanPermission].
 func DefaultScanPreferences() ScanPreferences {
 	return ScanPreferences{AutoScanKnownAgents: true, WatchFileChanges: true}
+}
+
+// ScanPreferencesPatch changes when histories are read. A nil field stays as it
+// is. It grants nothing.
+type ScanPreferencesPatch struct {
+	AutoScanKnownAgents *bool `json:"autoScanKnownAgents,omitempty" doc:"Read what is new at the start and now and then"`
+	WatchFileChanges    *bool `json:"watchFileChanges,omitempty" doc:"Read what agents write as they write it"`
+	AutoInjectSkill     *bool `json:"autoInjectSkill,omitempty"`
+}
+
+// Apply returns s with the given fields of p.
+func (p ScanPreferencesPatch) Apply(s ScanPreferences) ScanPreferences {
+	set(&s.AutoScanKnownAgents, p.AutoScanKnownAgents)
+	set(&s.WatchFileChanges, p.WatchFileChanges)
+	set(&s.AutoInjectSkill, p.AutoInjectSkill)
+	return s
 }
 
 // TokenUsage is what models have cost. Without a model it is zero.
@@ -142,6 +201,8 @@ type Health struct {
 	MemoryReason string      `json:"memoryReason,omitempty" doc:"Why the memory is not ok, and what to do"`
 	MemoryStarts int         `json:"memoryRestarts,omitempty" doc:"Restarts in the last five minutes"`
 	Cloud        HealthState `json:"cloud" enum:"ok,unavailable,off"`
+
+	SettingsError string `json:"settingsError,omitempty" doc:"Why config.yaml is not in force as it stands; what was in force before still is"`
 }
 
 // Bootstrap is what a front end needs at its start.

@@ -49,17 +49,23 @@ const (
 
 // newLog returns a logger that writes to a file of the home, and what is worth
 // a person's attention also to stderr. Close the file after everything else.
-func newLog(h home.Home, name string, level slog.Level, stderr io.Writer) (*slog.Logger, io.Closer, error) {
+func newLog(h home.Home, name string, level slog.Leveler, stderr io.Writer) (*slog.Logger, io.Closer, error) {
 	if err := os.MkdirAll(h.Logs(), 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make the log directory: %w", err)
 	}
 	file := &lumberjack.Logger{Filename: filepath.Join(h.Logs(), name), MaxSize: logMegabytes, MaxBackups: logFiles}
 	handler := slog.NewMultiHandler(
 		slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level}),
-		slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: max(level, slog.LevelWarn)}),
+		slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: atLeastWarn{level}}),
 	)
 	return slog.New(handler), file, nil
 }
+
+// atLeastWarn is a level that lets through no less than warnings.
+type atLeastWarn struct{ slog.Leveler }
+
+// Level returns the level.
+func (l atLeastWarn) Level() slog.Level { return max(l.Leveler.Level(), slog.LevelWarn) }
 
 func (o Options) getenv(name string) string {
 	if o.Getenv == nil {

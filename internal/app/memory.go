@@ -35,18 +35,20 @@ type memoryRuntime struct {
 	*remote.Client
 	child    *supervise.Supervisor[address] // nil if it is elsewhere
 	external address
+	outgoing *outgoing
 }
 
 // newMemory makes the runtime; nothing runs yet.
 func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
-	m := &memoryRuntime{external: address{BaseURL: s.settings.Memory.URL, Token: s.settings.Memory.Token}}
-	m.Client = remote.New(m.target)
+	set := s.config.get()
+	m := &memoryRuntime{external: address{BaseURL: set.Memory.URL, Token: set.Memory.Token}, outgoing: s.outgoing}
+	m.Client = remote.New(m.target, s.outgoing.DialContext)
 	if m.external.BaseURL != "" {
 		return m, nil
 	}
 	child, err := supervise.New(supervise.Config[address]{
 		Name: "memory runtime", Command: s.options.Executable, Args: []string{"memory"},
-		Hello:  hello{Home: s.home.Dir(), LogLevel: s.settings.Log.Level.String()},
+		Hello:  hello{Home: s.home.Dir(), LogLevel: set.Log.Level.String()},
 		Probe:  func(ctx context.Context, a address) error { return m.probe(ctx, a) },
 		Stderr: s.options.Stderr, Log: s.log,
 		Timing: supervise.Timing{Handshake: migrationWait},
@@ -104,6 +106,9 @@ func (m *memoryRuntime) target() (*url.URL, string, error) {
 	if err != nil {
 		return nil, "", ambry.MemoryUnavailable.Wrap(err, "the address of the memory runtime is not a URL")
 	}
+	if err := m.outgoing.allows(base.Hostname()); err != nil {
+		return nil, "", ambry.MemoryUnavailable.Wrap(err, "the memory runtime at memory.url is on another machine, and local-only mode is on")
+	}
 	return base, a.Token, nil
 }
 
@@ -134,6 +139,9 @@ func (m *memoryRuntime) health(ctx context.Context) ambry.Health {
 	if m.child != nil {
 		state := m.child.State()
 		return ambry.Health{Memory: state.Health, MemoryReason: state.Reason, MemoryStarts: state.Restarts}
+	}
+	if _, _, err := m.target(); err != nil {
+		return ambry.Health{Memory: ambry.HealthUnavailable, MemoryReason: err.Error()}
 	}
 	ctx, cancel := context.WithTimeout(ctx, externalProbe)
 	defer cancel()

@@ -120,9 +120,13 @@ func settingsPage(t *testing.T) string {
 	}
 	var b strings.Builder
 	b.WriteString(generated + "# Settings\n\nIn `config.yaml` of the home directory, in the environment, or as a flag of `ambry serve --set`; " +
-		"the later of these wins.\n\n| key | in the environment | default | |\n|---|---|---|---|\n")
+		"the later of these wins. A running service follows the file: what is marked *live* is in force a moment after it was saved, the rest after a restart. A file that is not valid changes nothing; `ambry doctor` and `settingsError` in the bootstrap say what is wrong with it. `ambry config` reads, explains and changes it.\n\n| key | in the environment | default | |\n|---|---|---|---|\n")
 	for _, e := range defaults.Explain() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", e.Key, e.Name, e.Value, e.About)
+		live := ""
+		if e.Live {
+			live = " *(live)*"
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s%s |\n", e.Key, e.Name, e.Value, e.About, live)
 	}
 	return b.String()
 }

@@ -34,7 +34,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	set, err := settings.Load(settings.Sources{File: h.Config(), Getenv: o.Getenv, Flags: o.Settings})
+	config, err := loadConfig(settings.Sources{File: h.Config(), Getenv: o.Getenv, Flags: o.Settings})
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func Serve(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer lock.Release()
-	log, logFile, err := newLog(h, "service.log", set.Log.Level, o.Stderr)
+	log, logFile, err := newLog(h, "service.log", config.level, o.Stderr)
 	if err != nil {
 		return err
 	}
 	defer logFile.Close()
-	for _, w := range set.Warnings {
+	for _, w := range config.get().Warnings {
 		log.Warn(w)
 	}
 	if err := home.RemoveTemps(h.Dir()); err != nil {
@@ -59,7 +59,8 @@ func Serve(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer db.Close()
-	s := &service{options: o, home: h, settings: set, db: db, log: log}
+	s := &service{options: o, home: h, config: config, db: db, log: log}
+	s.outgoing = newOutgoing(s.localOnly)
 	return s.run(ctx)
 }
 
@@ -67,7 +68,8 @@ func Serve(ctx context.Context, o Options) (err error) {
 type service struct {
 	options  Options
 	home     home.Home
-	settings settings.Settings
+	config   *config
+	outgoing *outgoing
 	db       *state.DB
 	log      *slog.Logger
 
@@ -98,6 +100,8 @@ func (s *service) run(ctx context.Context) error {
 	defer stopMemory()
 	stopScanner := start(ctx, "scanner", s.log, scanner.Run)
 	defer stopScanner()
+	stopConfig := start(ctx, "settings", s.log, func(ctx context.Context) error { return s.config.follow(ctx, bus, s.log) })
+	defer stopConfig()
 	defer bridge.Close()
 
 	if err := s.publishRuntimeFile(memory.address()); err != nil {
@@ -159,7 +163,7 @@ func (s *service) webConfig() web.Config {
 		Token:       web.Token{Header: ambry.LocalTokenHeader, Secret: s.file.LocalToken},
 		// Our own address serves no page, so granting it opens nothing; clients
 		// that send the address they call as Origin are let in.
-		Origins: func() []string { return append([]string{s.file.BaseURL}, s.settings.API.AllowedOrigins...) },
+		Origins: func() []string { return append([]string{s.file.BaseURL}, s.config.get().API.AllowedOrigins...) },
 		Log:     s.log,
 	}
 }
@@ -169,11 +173,13 @@ func (s *service) newServer(scanner *scan.Scanner, memory *memoryRuntime, bus *e
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
 		Privacy: s.db.Privacy, ScanPreferences: s.db.ScanPreferences,
-		Scans:  scanner,
-		Health: memory.health,
-		Memory: web.NewProxy(web.ProxyConfig{Target: memory.target}),
-		Events: web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.settings.API.MaxEventStreams}),
-		Bridge: bridge, MCPToken: s.file.MCPToken,
+		PrivacyChanged: s.outgoing.refresh,
+		Bus:            bus,
+		Scans:          scanner,
+		Health:         func(ctx context.Context) ambry.Health { return s.health(ctx, memory) },
+		Memory:         web.NewProxy(web.ProxyConfig{Target: memory.target, DialContext: s.outgoing.DialContext}),
+		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),
+		Bridge:         bridge, MCPToken: s.file.MCPToken,
 	}
 }
 
@@ -184,6 +190,24 @@ func (s *service) newScanner(memory *memoryRuntime, bus *event.Bus) *scan.Scanne
 		Memory: memory, Marks: s.db, Journal: s.db, Bus: bus, Logger: s.log, Now: time.Now,
 		Consent: s.consent,
 	}
+}
+
+func (s *service) maxStreams() int { return s.config.get().API.MaxEventStreams }
+
+func (s *service) health(ctx context.Context, memory *memoryRuntime) ambry.Health {
+	h := memory.health(ctx)
+	h.SettingsError = s.config.problem()
+	return h
+}
+
+// localOnly reports whether no other machine may be called. If it cannot be
+// read what the person permits, nothing is permitted.
+func (s *service) localOnly() bool {
+	privacy, err := s.db.Privacy.Load(context.Background())
+	if err != nil {
+		s.log.Error("read the privacy; no other machine is called", "err", err)
+	}
+	return err != nil || privacy.LocalOnlyMode
 }
 
 // consent returns what the person permits. What cannot be read is not permitted.

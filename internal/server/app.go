@@ -21,21 +21,3 @@ func (s *Server) bootstrap(ctx context.Context, _ *web.None) (*web.JSON[ambry.Bo
 	}
 	return web.Reply(b), nil
 }
-
-type patchOnboarding struct {
-	Body ambry.OnboardingPatch
-}
-
-func (s *Server) patchOnboarding(ctx context.Context, in *patchOnboarding) (*web.JSON[ambry.Onboarding], error) {
-	o, err := s.Onboarding.Change(ctx, func(o *ambry.Onboarding) error {
-		*o = in.Body.Apply(*o)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if in.Body.ScanPermission != nil {
-		s.Scans.ConsentChanged()
-	}
-	return web.Reply(o), nil
-}

@@ -20,6 +20,9 @@ func (s *Server) Routes() []web.Route {
 		web.Fixed("/api/health", "Whether the service answers", alive{OK: true, Service: "ambry-local-api"}).Open().Tag("app"),
 
 		web.Get("/api/app/bootstrap", "What a front end needs at its start", s.bootstrap).Tag("app"),
+		web.Patch("/api/app/settings", "Change the settings of the application", s.patchSettings).Tag("app"),
+		web.Patch("/api/app/privacy", "Change what may leave the machine", s.patchPrivacy).Tag("app"),
+		web.Patch("/api/app/scan-preferences", "Change when histories are read unasked", s.patchScanPreferences).Tag("app"),
 		web.Patch("/api/app/onboarding", "Change the first steps, and the consent to read histories", s.patchOnboarding).Tag("app"),
 		web.Stream("/api/events", "Follow what happens", s.Events).TokenInQuery().Tag("events"),
 

@@ -30,6 +30,11 @@ type Scans interface {
 	ConsentChanged()
 }
 
+// Bus is told what happens.
+type Bus interface {
+	Publish(p ambry.Payload) ambry.Event
+}
+
 // Server answers the local API. All its fields are needed.
 type Server struct {
 	Version string
@@ -38,6 +43,9 @@ type Server struct {
 	Onboarding      Document[ambry.Onboarding]
 	Privacy         Document[ambry.Privacy]
 	ScanPreferences Document[ambry.ScanPreferences]
+
+	PrivacyChanged func() // called after the privacy changed, before anybody is told
+	Bus            Bus
 
 	Scans  Scans
 	Health func(ctx context.Context) ambry.Health

@@ -66,24 +66,48 @@ func (s *scans) List(context.Context) []ambry.AgentSource {
 	return []ambry.AgentSource{{SourceID: "codex"}}
 }
 
+// bus keeps what it is told.
+type bus struct {
+	mu   sync.Mutex
+	told []ambry.Payload
+}
+
+func (b *bus) Publish(p ambry.Payload) ambry.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told = append(b.told, p)
+	return ambry.Event{}
+}
+
 // api is a served [server.Server] with what stands behind it.
 type api struct {
-	t          *testing.T
-	base       string
-	scans      *scans
-	onboarding *document[ambry.Onboarding]
-	health     ambry.Health
+	t           *testing.T
+	base        string
+	scans       *scans
+	bus         *bus
+	settings    *document[ambry.AppSettings]
+	onboarding  *document[ambry.Onboarding]
+	privacy     *document[ambry.Privacy]
+	preferences *document[ambry.ScanPreferences]
+	private     int // times that the privacy was said to have changed
+	health      ambry.Health
 }
 
 func serve(t *testing.T) *api {
-	a := &api{t: t, scans: &scans{}, onboarding: &document[ambry.Onboarding]{value: ambry.DefaultOnboarding()}}
+	a := &api{
+		t: t, scans: &scans{}, bus: &bus{},
+		settings:    &document[ambry.AppSettings]{value: ambry.DefaultAppSettings()},
+		onboarding:  &document[ambry.Onboarding]{value: ambry.DefaultOnboarding()},
+		privacy:     &document[ambry.Privacy]{},
+		preferences: &document[ambry.ScanPreferences]{value: ambry.DefaultScanPreferences()},
+	}
 	s := &server.Server{
 		Version:     "1",
-		AppSettings: &document[ambry.AppSettings]{value: ambry.DefaultAppSettings()},
-		Onboarding:  a.onboarding, Privacy: &document[ambry.Privacy]{},
-		ScanPreferences: &document[ambry.ScanPreferences]{value: ambry.DefaultScanPreferences()},
-		Scans:           a.scans,
-		Health:          func(context.Context) ambry.Health { return a.health },
+		AppSettings: a.settings, Onboarding: a.onboarding, Privacy: a.privacy, ScanPreferences: a.preferences,
+		PrivacyChanged: func() { a.private++ },
+		Bus:            a.bus,
+		Scans:          a.scans,
+		Health:         func(context.Context) ambry.Health { return a.health },
 		Memory: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"path":"`+r.URL.Path+`"}`)

@@ -28,7 +28,7 @@ type Follower interface {
 // EventsConfig has the limits of an event stream. A zero means the number given
 // with each field.
 type EventsConfig struct {
-	MaxStreams   int           // at a time; 32
+	MaxStreams   func() int    // at a time, asked at each new one; 32
 	Heartbeat    time.Duration // between two signs of life; 15 s
 	WriteTimeout time.Duration // after which a reader who takes nothing is cut; 5 s
 }
@@ -42,8 +42,8 @@ type EventsConfig struct {
 // those of the last event before them, so that a reader who comes back with any
 // id it saw misses nothing.
 func Events[F Follower](follow func(lastEventID string) F, cfg EventsConfig) http.Handler {
-	if cfg.MaxStreams == 0 {
-		cfg.MaxStreams = 32
+	if cfg.MaxStreams == nil {
+		cfg.MaxStreams = func() int { return 32 }
 	}
 	if cfg.Heartbeat == 0 {
 		cfg.Heartbeat = 15 * time.Second
@@ -54,7 +54,7 @@ func Events[F Follower](follow func(lastEventID string) F, cfg EventsConfig) htt
 	var open atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer open.Add(-1)
-		if open.Add(1) > int64(cfg.MaxStreams) {
+		if open.Add(1) > int64(cfg.MaxStreams()) {
 			WriteError(w, r, &ambry.Error{Kind: ambry.RateLimited, Message: "too many event streams are open; close one", RetryAfter: 5})
 			return
 		}

@@ -245,7 +245,7 @@ func TestLiveReadersMissNothingBesideStuckOnes(t *testing.T) {
 
 func TestEventsAreLimited(t *testing.T) {
 	bus := newBus(t)
-	s := start(t, eventsRoute(bus, web.EventsConfig{MaxStreams: 3}))
+	s := start(t, eventsRoute(bus, web.EventsConfig{MaxStreams: func() int { return 3 }}))
 	var open []*frames
 	for range 3 {
 		f := s.follow("")
@@ -280,7 +280,7 @@ func TestEventsAreLimited(t *testing.T) {
 // leak check of this package sees to the goroutines, the limit to the places.
 func TestEventsHangUpsLeaveNothingBehind(t *testing.T) {
 	bus := newBus(t)
-	s := start(t, eventsRoute(bus, web.EventsConfig{MaxStreams: 8}))
+	s := start(t, eventsRoute(bus, web.EventsConfig{MaxStreams: func() int { return 8 }}))
 	for i := range 200 {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {

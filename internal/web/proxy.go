@@ -25,6 +25,9 @@ type ProxyConfig struct {
 	// down, or starting (then with RetryAfter).
 	Target func() (base *url.URL, token string, err error)
 
+	// DialContext connects to the upstream; it must be given.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+
 	Dial    time.Duration // to connect; 2 s
 	Headers time.Duration // until the upstream begins its answer; 30 s
 }
@@ -56,9 +59,8 @@ func NewProxy(cfg ProxyConfig) *Upstream {
 	if cfg.Headers == 0 {
 		cfg.Headers = 30 * time.Second
 	}
-	dialer := &net.Dialer{Timeout: cfg.Dial}
 	p := &Upstream{target: cfg.Target, transport: &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            cfg.dial,
 		ResponseHeaderTimeout:  cfg.Headers,
 		MaxResponseHeaderBytes: maxHeaders,
 		MaxIdleConnsPerHost:    32,
@@ -74,6 +76,12 @@ func NewProxy(cfg ProxyConfig) *Upstream {
 		ErrorLog:      log.New(io.Discard, "", 0), // it logs addresses; ours logs the route
 	}
 	return p
+}
+
+func (cfg ProxyConfig) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, cfg.Dial)
+	defer cancel()
+	return cfg.DialContext(ctx, network, address)
 }
 
 // Upstream is the handler that forwards; [NewProxy] makes it.

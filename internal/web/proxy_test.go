@@ -31,7 +31,10 @@ func proxied(t *testing.T, runtime http.HandlerFunc, change ...func(*web.ProxyCo
 }
 
 func forwarding(t *testing.T, base *url.URL, change ...func(*web.ProxyConfig)) *server {
-	cfg := web.ProxyConfig{Target: func() (*url.URL, string, error) { return base, "runtime-token", nil }}
+	cfg := web.ProxyConfig{
+		Target:      func() (*url.URL, string, error) { return base, "runtime-token", nil },
+		DialContext: new(net.Dialer).DialContext,
+	}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -49,13 +49,25 @@ type Client struct {
 	transport *http.Transport
 }
 
-// New returns a client of the runtime at target. It keeps connections, so one
-// client should serve all; see [Client.At].
-func New(target Target) *Client {
+// Dial makes a connection; [net.Dialer.DialContext] is one.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// within is d that takes no longer than limit.
+func (d Dial) within(limit time.Duration) Dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return d(ctx, network, address)
+	}
+}
+
+// New returns a client of the runtime at target, to which dial connects. It
+// keeps connections, so one client should serve all; see [Client.At].
+func New(target Target, dial Dial) *Client {
 	return &Client{
 		target: target,
 		transport: &http.Transport{
-			DialContext:           (&net.Dialer{Timeout: dialWait}).DialContext,
+			DialContext:           dial.within(dialWait),
 			ResponseHeaderTimeout: answerWait,
 			MaxIdleConnsPerHost:   8,
 			IdleConnTimeout:       idleWait,

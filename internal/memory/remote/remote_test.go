@@ -62,7 +62,7 @@ func client(t testing.TB, base, token string) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := remote.New(func() (*url.URL, string, error) { return u, token, nil })
+	c := remote.New(func() (*url.URL, string, error) { return u, token, nil }, new(net.Dialer).DialContext)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -272,7 +272,7 @@ func TestWrongTokenIsOurFault(t *testing.T) {
 
 func TestTargetThatIsNotThere(t *testing.T) {
 	want := ambry.MemoryUnavailable.Errorf("it is starting")
-	there := remote.New(func() (*url.URL, string, error) { return nil, "", want })
+	there := remote.New(func() (*url.URL, string, error) { return nil, "", want }, new(net.Dialer).DialContext)
 	if _, err := there.Status(t.Context()); err != want {
 		t.Errorf("got %v, want %v", err, want)
 	}
