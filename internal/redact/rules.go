@@ -84,10 +84,14 @@ var rules = []rule{
 	{id: "duffel-token", keywords: []string{"duffel_live_", "duffel_test_"}, match: atLeast(word, 40)},
 
 	// Messages and mail.
-	{id: "slack-token", keywords: []string{"xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xapp-", "xwfp-"},
-		match: atLeast(word|dot|percent, 10)},
-	{id: "slack-webhook", keywords: []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"},
-		match: after(word|plus, 16)},
+	{
+		id: "slack-token", keywords: []string{"xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xapp-", "xwfp-"},
+		match: atLeast(word|dot|percent, 10),
+	},
+	{
+		id: "slack-webhook", keywords: []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"},
+		match: after(word|plus, 16),
+	},
 	{id: "discord-webhook", keywords: []string{"/api/webhooks/"}, match: after(word|plus, 32)},
 	{id: "discord-token", keywords: snowflakes(), match: discord},
 	{id: "telegram-token", keywords: []string{":AA"}, match: telegram},

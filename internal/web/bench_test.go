@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -19,7 +18,7 @@ import (
 // per second. Clients and server share the processors.
 func benchmark(b *testing.B, request string, routes ...web.Route) {
 	cfg := config()
-	cfg.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	cfg.Log = slog.New(slog.DiscardHandler)
 	handler, _ := web.New(cfg, append(routes, health()))
 	ln, err := web.Listen(b.Context())
 	if err != nil {

@@ -266,10 +266,18 @@ func TestGuardPath(t *testing.T) {
 func TestGuardMethod(t *testing.T) {
 	s := guarded(t)
 	tests := []struct{ method, target, allow string }{
-		{"DELETE", "/api/list", "GET"}, {"HEAD", "/api/list", "GET"}, {"get", "/api/list", "GET"}, {"GETX", "/api/list", "GET"},
-		{"PROPFIND", "/api/list", "GET"}, {"TRACE", "/api/list", "GET"}, {"CONNECT", "/api/list", "GET"},
-		{"GET", "/api/echo/x", "POST"}, {"POST", "/api/events?token=" + secret, "GET"}, {"HEAD", "/api/events?token=" + secret, "GET"},
-		{"PUT", "/mcp/bridge", "GET, POST, DELETE"}, {"POST", "/api/health", "GET, HEAD"},
+		{"DELETE", "/api/list", "GET"},
+		{"HEAD", "/api/list", "GET"},
+		{"get", "/api/list", "GET"},
+		{"GETX", "/api/list", "GET"},
+		{"PROPFIND", "/api/list", "GET"},
+		{"TRACE", "/api/list", "GET"},
+		{"CONNECT", "/api/list", "GET"},
+		{"GET", "/api/echo/x", "POST"},
+		{"POST", "/api/events?token=" + secret, "GET"},
+		{"HEAD", "/api/events?token=" + secret, "GET"},
+		{"PUT", "/mcp/bridge", "GET, POST, DELETE"},
+		{"POST", "/api/health", "GET, HEAD"},
 		{"TRACE", "/api/v1/memory/x", "GET, HEAD, POST, PUT, PATCH, DELETE"},
 	}
 	for _, tt := range tests {

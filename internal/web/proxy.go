@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"mime"
 	"net"
 	"net/http"
@@ -73,7 +73,7 @@ func NewProxy(cfg ProxyConfig) *Upstream {
 		FlushInterval: -1,
 		BufferPool:    &bufferPool{},
 		ErrorHandler:  p.failed,
-		ErrorLog:      log.New(io.Discard, "", 0), // it logs addresses; ours logs the route
+		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // it logs addresses; ours logs the route
 	}
 	return p
 }

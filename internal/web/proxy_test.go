@@ -159,7 +159,9 @@ func TestProxyTellsWhatIsWrongWithTheRuntime(t *testing.T) {
 		{"refuses our token", func(w http.ResponseWriter, r *http.Request) {
 			web.WriteError(w, r, ambry.Unauthorized.Errorf("no"))
 		}, nil, 502, "upstream_failed"},
-		{"redirects", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://evil.example", 302) }, nil, 502, "upstream_failed"},
+		{"redirects", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://evil.example", http.StatusFound)
+		}, nil, 502, "upstream_failed"},
 		{"switches protocols", hijack("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), nil, 502, "upstream_failed"},
 		{"sends endless headers", hijack("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)), nil, 502, "upstream_failed"},
 		{"is slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil, 504, "memory_timeout"},

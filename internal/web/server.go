@@ -74,7 +74,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		cut()
 		err = server.Close()
 	}
-	<-ended
+	_ = <-ended // http.ErrServerClosed
 	running.Wait()
 	return errors.Join(broken, err)
 }

@@ -229,8 +229,10 @@ func TestResults(t *testing.T) {
 		want       ambry.ToolCall
 	}{
 		{"a text", block("ok", false), nil, ambry.ToolCall{Output: "ok"}},
-		{"blocks", block([]any{says("a"), says("b"), map[string]any{"type": "image", "source": map[string]any{"media_type": "image/png", "data": "AAAA"}}, map[string]any{"type": "tool_reference", "tool_name": "Edit"}}, false), nil,
-			ambry.ToolCall{Output: "a\nb\n[image image/png, 3 bytes]\n[tool Edit]"}},
+		{
+			"blocks", block([]any{says("a"), says("b"), map[string]any{"type": "image", "source": map[string]any{"media_type": "image/png", "data": "AAAA"}}, map[string]any{"type": "tool_reference", "tool_name": "Edit"}}, false), nil,
+			ambry.ToolCall{Output: "a\nb\n[image image/png, 3 bytes]\n[tool Edit]"},
+		},
 		{"failed", block("no such file", true), nil, ambry.ToolCall{Output: "no such file", Failed: true}},
 		{"an exit code", block("Exit code 2\nusage: x", true), "Error: Exit code 2", ambry.ToolCall{Output: "Exit code 2\nusage: x", Failed: true, ExitCode: code(2)}},
 		{"the words of an exit code", block("Exit code 2 means usage", false), nil, ambry.ToolCall{Output: "Exit code 2 means usage"}},

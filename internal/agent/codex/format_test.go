@@ -210,9 +210,11 @@ func TestToolsOfAllKinds(t *testing.T) {
 			ambry.ToolCall{Name: "mcp__tracker__find", Input: `{}`, Output: "x"},
 		},
 		"custom": {
-			[]string{item("custom_tool_call", "name", "apply_patch", "input", "*** Begin", "call_id", "c", "id", "other"),
+			[]string{
+				item("custom_tool_call", "name", "apply_patch", "input", "*** Begin", "call_id", "c", "id", "other"),
 				event("patch_apply_end", "call_id", "c", "success", false, "stdout", "", "stderr", "no such file", "changes", obj{}),
-				item("custom_tool_call_output", "call_id", "c", "output", "")},
+				item("custom_tool_call_output", "call_id", "c", "output", ""),
+			},
 			ambry.ToolCall{Name: "apply_patch", Input: "*** Begin", Output: "no such file", Failed: true},
 		},
 		"local shell": {
@@ -224,9 +226,11 @@ func TestToolsOfAllKinds(t *testing.T) {
 			ambry.ToolCall{Name: "tool_search", Input: `{"query":"x"}`, Output: `[{"name":"find"}]`},
 		},
 		"command with its end": {
-			[]string{item("function_call", "name", "exec_command", "arguments", `{}`, "call_id", "c"),
+			[]string{
+				item("function_call", "name", "exec_command", "arguments", `{}`, "call_id", "c"),
 				event("exec_command_end", "call_id", "c", "command", []string{"ls"}, "exit_code", 3, "aggregated_output", "x", "duration", obj{"secs": 1, "nanos": 2}),
-				item("function_call_output", "call_id", "c", "output", "Output:\nx")},
+				item("function_call_output", "call_id", "c", "output", "Output:\nx"),
+			},
 			ambry.ToolCall{Name: "exec_command", Input: `{}`, Output: "x", ExitCode: &three, Failed: true},
 		},
 		"the end of a command alone": {
@@ -246,9 +250,11 @@ func TestToolsOfAllKinds(t *testing.T) {
 			ambry.ToolCall{Name: "view_image", Input: "/x/a.png"},
 		},
 		"a sub-agent": {
-			[]string{item("function_call", "name", "spawn_agent", "arguments", `{"task":"x"}`, "call_id", "c"),
+			[]string{
+				item("function_call", "name", "spawn_agent", "arguments", `{"task":"x"}`, "call_id", "c"),
 				event("collab_agent_spawn_end", "call_id", "c", "sender_thread_id", parentID, "new_thread_id", laterID, "prompt", "x"),
-				item("function_call_output", "call_id", "c", "output", `{"agent_id":"x"}`)},
+				item("function_call_output", "call_id", "c", "output", `{"agent_id":"x"}`),
+			},
 			ambry.ToolCall{Name: "spawn_agent", Input: `{"task":"x"}`, Output: `{"agent_id":"x"}`, Session: laterID},
 		},
 	} {
@@ -302,8 +308,12 @@ func TestASearchIsToldOnce(t *testing.T) {
 func TestPicturesAreToldAndNotKept(t *testing.T) {
 	data := strings.Repeat("QUJD", 1<<20) // 3 MiB
 	f := read(t, meta(parentID),
-		item("message", "role", "user", "content", []obj{{"type": "input_text", "text": "look"}, {"type": "input_text", "text": "<image name=[Image #1]>"},
-			{"type": "input_image", "image_url": "data:image/png;base64," + data}, {"type": "input_text", "text": "</image>"}}),
+		item("message", "role", "user", "content", []obj{
+			{"type": "input_text", "text": "look"},
+			{"type": "input_text", "text": "<image name=[Image #1]>"},
+			{"type": "input_image", "image_url": "data:image/png;base64," + data},
+			{"type": "input_text", "text": "</image>"},
+		}),
 		event("user_message", "message", "look", "images", []string{"data:image/png;base64," + data}, "local_images", []string{}),
 		item("image_generation_call", "id", "ig", "status", "completed", "revised_prompt", "a cat", "result", data),
 		event("image_generation_end", "call_id", "ig", "status", "completed", "revised_prompt", "a cat", "result", data),
@@ -319,8 +329,10 @@ func TestPicturesAreToldAndNotKept(t *testing.T) {
 		}
 	}
 	want := []ambry.Attached{
-		{Kind: "image", Mime: "image/png", Bytes: 3 << 20}, {Kind: "image", Bytes: 3 << 20},
-		{Kind: "image", Name: "https://example.com/a.png"}, {Kind: "image", Name: "b.png"},
+		{Kind: "image", Mime: "image/png", Bytes: 3 << 20},
+		{Kind: "image", Bytes: 3 << 20},
+		{Kind: "image", Name: "https://example.com/a.png"},
+		{Kind: "image", Name: "b.png"},
 	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Error(diff)

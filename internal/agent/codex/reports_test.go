@@ -277,8 +277,10 @@ func TestReport27TextOfCompletedItemsIsRead(t *testing.T) {
 		completed(turnB, "FileChange", "id", "p", "changes", obj{"a.go": obj{"type": "add"}}, "status", "failed", "stderr", "no such file"),
 		completed(turnA, "AgentMessage", "id", "4", "content", []obj{{"type": "Text", "text": "late"}}),
 	)
-	want := []string{"user: one", "exec_command(ls)=x\n", "assistant: first", "user: two",
-		`mcp__tracker__find({"q":"x"})=none`, `apply_patch({"a.go":{"type":"add"}})=no such file`, "assistant: late"}
+	want := []string{
+		"user: one", "exec_command(ls)=x\n", "assistant: first", "user: two",
+		`mcp__tracker__find({"q":"x"})=none`, `apply_patch({"a.go":{"type":"add"}})=no such file`, "assistant: late",
+	}
 	if diff := cmp.Diff(want, f.said()); diff != "" {
 		t.Error(diff)
 	}
@@ -359,8 +361,10 @@ func TestReport33PartsOfEveryKindAreText(t *testing.T) {
 			item("message", "role", "assistant", "content", parts(kind, "model "+kind)))
 	}
 	lines = append(lines, item("message", "role", "user", "content", "bare"), item("message", "role", "assistant", "content", "bare"))
-	want := []string{"user: user input_text", "assistant: model input_text", "user: user output_text", "assistant: model output_text",
-		"user: user text", "assistant: model text", "user: bare", "assistant: bare"}
+	want := []string{
+		"user: user input_text", "assistant: model input_text", "user: user output_text", "assistant: model output_text",
+		"user: user text", "assistant: model text", "user: bare", "assistant: bare",
+	}
 	if diff := cmp.Diff(want, read(t, append([]string{meta(parentID)}, lines...)...).said()); diff != "" {
 		t.Error(diff)
 	}

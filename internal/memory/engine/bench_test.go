@@ -65,8 +65,10 @@ func (a *author) size(median float64) int { return int(median * math.Exp(a.NormF
 
 // session writes turns of about the given size.
 func (a *author) session(id string, turns, size int) ambry.Conversation {
-	c := ambry.Conversation{Session: ambry.Session{ID: id, Agent: []string{"claude_code", "codex"}[a.IntN(2)],
-		Project: fmt.Sprint("/home/ana/work/", a.IntN(40)), StartedAt: time.Date(2026, 1, 1, a.IntN(5000), 0, 0, 0, time.UTC)}}
+	c := ambry.Conversation{Session: ambry.Session{
+		ID: id, Agent: []string{"claude_code", "codex"}[a.IntN(2)],
+		Project: fmt.Sprint("/home/ana/work/", a.IntN(40)), StartedAt: time.Date(2026, 1, 1, a.IntN(5000), 0, 0, 0, time.UTC),
+	}}
 	for i := range turns {
 		at := c.Session.StartedAt.Add(time.Duration(i) * time.Minute)
 		t := ambry.Turn{ID: fmt.Sprint(id, "-", i), At: at, Source: ambry.Source{Path: "/home/ana/" + id, Line: i + 1, Offset: int64(i) * 1000}}

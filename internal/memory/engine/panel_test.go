@@ -175,8 +175,10 @@ func TestSessions(t *testing.T) {
 		t.Fatalf("got %+v and error %v", got, err)
 	}
 	want := ambry.SessionSummary{
-		Session: ambry.Session{ID: "long", Agent: "claude_code", Title: "question 0 of long", Project: "/work/web",
-			StartedAt: noon.Add(time.Hour), EndedAt: noon.Add(time.Hour + 44*time.Minute)},
+		Session: ambry.Session{
+			ID: "long", Agent: "claude_code", Title: "question 0 of long", Project: "/work/web",
+			StartedAt: noon.Add(time.Hour), EndedAt: noon.Add(time.Hour + 44*time.Minute),
+		},
 		Turns: 45, Messages: 90, Calls: 90, Tokens: ambry.Tokens{Input: 4500, Cached: 1800, Output: 315},
 	}
 	if diff := cmp.Diff(want, got.Sessions[0]); diff != "" {
@@ -222,7 +224,8 @@ func TestSource(t *testing.T) {
 	}
 	turn := conversation("codex", "old", "/work/infra", noon, 3).Turns[2]
 	want := ambry.Provenance{MemoryID: items.Items[0].ID, Source: turn.Source, Turn: &turn, Session: ambry.Session{
-		ID: "old", Agent: "codex", Project: "/work/infra", StartedAt: noon, EndedAt: noon.Add(2 * time.Minute)}}
+		ID: "old", Agent: "codex", Project: "/work/infra", StartedAt: noon, EndedAt: noon.Add(2 * time.Minute),
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("source (-want +got):\n%s", diff)
 	}

@@ -51,13 +51,17 @@ func TestOrderOfHits(t *testing.T) {
 		ages        []time.Time
 	}{
 		{"more of the words", "parser cache timeout", []string{
-			"the parser has a cache with a timeout", "the parser has a cache of its own", "the parser is fast today again"}, nil},
+			"the parser has a cache with a timeout", "the parser has a cache of its own", "the parser is fast today again",
+		}, nil},
 		{"together rather than apart", "flaky timeout", []string{
-			"a flaky timeout was seen" + strings.Repeat(" filler", 150), "a flaky test was seen" + strings.Repeat(" filler", 149) + " and a timeout"}, nil},
+			"a flaky timeout was seen" + strings.Repeat(" filler", 150), "a flaky test was seen" + strings.Repeat(" filler", 149) + " and a timeout",
+		}, nil},
 		{"as it was said", "connection reset by peer", []string{
-			"it failed: connection reset by peer", "the peer reset by another connection"}, nil},
+			"it failed: connection reset by peer", "the peer reset by another connection",
+		}, nil},
 		{"the identifier rather than its parts", "handleTimeout", []string{
-			"func handleTimeout(ctx)", "we handle every timeout"}, nil},
+			"func handleTimeout(ctx)", "we handle every timeout",
+		}, nil},
 		{"the newer of two equals", "deploy host", []string{"deploy host is beta", "deploy host is alfa"}, []time.Time{now, old}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -80,8 +80,10 @@ func (r *random) conversation() ambry.Conversation {
 		Project: r.pick("", "/p", "/q"), StartedAt: day.Add(time.Duration(r.IntN(6)) * time.Hour),
 	}}
 	for range r.IntN(4) {
-		turn := ambry.Turn{ID: fmt.Sprint("turn", r.IntN(12)), Part: r.IntN(2), At: day.Add(time.Duration(r.IntN(500)) * time.Hour),
-			Tokens: ambry.Tokens{Input: int64(r.IntN(100)), Output: int64(r.IntN(100))}}
+		turn := ambry.Turn{
+			ID: fmt.Sprint("turn", r.IntN(12)), Part: r.IntN(2), At: day.Add(time.Duration(r.IntN(500)) * time.Hour),
+			Tokens: ambry.Tokens{Input: int64(r.IntN(100)), Output: int64(r.IntN(100))},
+		}
 		for i := range r.IntN(4) {
 			turn.Messages = append(turn.Messages, ambry.Message{
 				ID: fmt.Sprint(i), Role: []ambry.Role{ambry.User, ambry.Assistant}[i%2], Text: r.words(), Hidden: r.IntN(4) == 0,

@@ -45,9 +45,11 @@ func talk(session string, questions ...string) ambry.Conversation {
 			Source: ambry.Source{Path: "/home/ana/.codex/" + session + ".jsonl", Line: 10*i + 1, Offset: int64(1000 * i), End: int64(1000*i + 900)},
 			Messages: []ambry.Message{
 				{ID: "q", Role: ambry.User, Text: q, At: at, Line: 10*i + 1, Offset: int64(1000 * i)},
-				{ID: "a", Role: ambry.Assistant, Text: "Answer to: " + q, At: at.Add(time.Second), Line: 10*i + 5, Offset: int64(1000*i + 500),
+				{
+					ID: "a", Role: ambry.Assistant, Text: "Answer to: " + q, At: at.Add(time.Second), Line: 10*i + 5, Offset: int64(1000*i + 500),
 					Tokens: ambry.Tokens{Input: 10, Output: 5},
-					Calls:  []ambry.ToolCall{{ID: "c", Name: "shell", Input: "go test ./...", Output: "ok", Done: true}}},
+					Calls:  []ambry.ToolCall{{ID: "c", Name: "shell", Input: "go test ./...", Output: "ok", Done: true}},
+				},
 			},
 		})
 	}
