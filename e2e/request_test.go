@@ -20,7 +20,8 @@ import (
 // request writes a request to the service byte by byte, so that it may be one
 // that no HTTP client would send, and says the answer: status, headers in
 // order, an empty line, body. The token is that of the service unless a header
-// says another; "-" as the value of a header leaves it out.
+// says another; "-" as the value of a header leaves it out, and MCP_TOKEN is the
+// token of the bridge.
 func request(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: request METHOD path [header: value]... [body]")
@@ -32,7 +33,7 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	var body string
 	for _, arg := range args[2:] {
 		if name, value, ok := strings.Cut(arg, ": "); ok && !strings.HasPrefix(arg, "{") {
-			headers[name] = value
+			headers[name] = strings.Replace(value, "MCP_TOKEN", rt.MCPToken, 1)
 			continue
 		}
 		body = arg
