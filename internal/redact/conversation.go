@@ -62,3 +62,23 @@ func (n Note) Note() ambry.Note { return n.clean }
 
 // Found is the number of secrets that were taken out.
 func (n Note) Found() int { return n.found }
+
+// CleanPatch returns p with the secrets of every text in it replaced. p itself
+// is not changed.
+func CleanPatch(p ambry.Patch) ambry.Patch {
+	p.Title, p.Summary = cleanText(p.Title), cleanText(p.Summary)
+	if p.Tags != nil {
+		tags := cleaned(*p.Tags, new(int), func(tag *string, found *int) { wash(found, tag) })
+		p.Tags = &tags
+	}
+	return p
+}
+
+// cleanText returns the clean text of a pointer that may be nil.
+func cleanText(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	clean, _ := Text(*text)
+	return &clean
+}

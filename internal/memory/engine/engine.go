@@ -84,9 +84,9 @@ func (e *Engine) Get(ctx context.Context, id string) (ambry.Detail, error) {
 	return e.store.Get(ctx, id)
 }
 
-// Patch changes a memory.
+// Patch changes a memory. Secrets in the texts are taken out first.
 func (e *Engine) Patch(ctx context.Context, id string, p ambry.Patch, key string) (ambry.Memory, error) {
-	return e.store.Patch(ctx, id, p, key)
+	return e.store.Patch(ctx, id, redact.CleanPatch(p), key)
 }
 
 // Forget deletes a memory for good.
