@@ -74,7 +74,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		cut()
 		err = server.Close()
 	}
-	_ = <-ended // http.ErrServerClosed
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	running.Wait()
 	return errors.Join(broken, err)
 }
