@@ -145,8 +145,11 @@ func (t withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestTheOfficialClientOverHTTP(t *testing.T) {
 	for _, tt := range []struct{ asked, revision string }{
-		{"", "2026-07-28"}, {"2026-07-28", "2026-07-28"},
-		{"2025-11-25", "2025-11-25"}, {"2025-06-18", "2025-06-18"}, {"2025-03-26", "2025-03-26"},
+		{"", "2026-07-28"},
+		{"2026-07-28", "2026-07-28"},
+		{"2025-11-25", "2025-11-25"},
+		{"2025-06-18", "2025-06-18"},
+		{"2025-03-26", "2025-03-26"},
 	} {
 		t.Run("revision "+tt.asked, func(t *testing.T) {
 			s := serve(t, full())
