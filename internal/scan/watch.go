@@ -26,7 +26,8 @@ const (
 	pollEvery  = time.Minute            // the same when the system cannot watch
 )
 
-// watch reads what changes, while the person permits it, until ctx ends.
+// watch reads what is new unasked, as far as the person permits it and wants it,
+// until ctx ends.
 func (s *Scanner) watch(ctx context.Context) {
 	for {
 		consent, prefs := s.Consent()
@@ -34,8 +35,8 @@ func (s *Scanner) watch(ctx context.Context) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			if consent.MayScan() && prefs.WatchFileChanges {
-				s.follow(watching)
+			if consent.MayScan() && (prefs.WatchFileChanges || prefs.AutoScanKnownAgents) {
+				s.follow(watching, prefs)
 			}
 		}()
 		select {
@@ -50,13 +51,19 @@ func (s *Scanner) watch(ctx context.Context) {
 	}
 }
 
-// follow catches up with what changed while nobody looked, then reads changes
-// as they happen.
-func (s *Scanner) follow(ctx context.Context) {
-	w := &watcher{scanner: s, pending: map[string]pending{}, rests: map[string]time.Time{}, watched: map[string]bool{}}
+// follow catches up with what changed while nobody looked, and again now and
+// then (AutoScanKnownAgents), and reads changes as they happen
+// (WatchFileChanges).
+func (s *Scanner) follow(ctx context.Context, prefs ambry.ScanPreferences) {
+	w := &watcher{scanner: s, sweeps: prefs.AutoScanKnownAgents, pending: map[string]pending{}, rests: map[string]time.Time{}, watched: map[string]bool{}}
+	if !prefs.WatchFileChanges {
+		w.loop(ctx, nil, nil, sweepEvery)
+		return
+	}
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		s.Logger.Warn("watch for changes; polling instead", "err", err)
+		w.sweeps = true
 		w.loop(ctx, nil, nil, pollEvery)
 		return
 	}
@@ -70,6 +77,7 @@ func (s *Scanner) follow(ctx context.Context) {
 type watcher struct {
 	scanner *Scanner
 	notify  *fsnotify.Watcher // nil when the system cannot watch
+	sweeps  bool              // everything is looked at, at first and now and then
 	full    bool              // the system has no more watches
 	watched map[string]bool
 	pending map[string]pending
@@ -93,12 +101,14 @@ func (w *watcher) loop(ctx context.Context, events <-chan fsnotify.Event, errs <
 		case <-ctx.Done():
 			return
 		case <-first.C:
-			if !w.scanner.asked() {
+			if w.sweeps && !w.scanner.asked() {
 				w.scanner.startUnasked()
 			}
 		case <-sweeps.C:
 			w.addRoots()
-			w.scanner.startUnasked()
+			if w.sweeps || w.full {
+				w.scanner.startUnasked()
+			}
 		case e := <-events:
 			w.see(e)
 		case err := <-errs:

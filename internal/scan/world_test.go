@@ -232,9 +232,13 @@ func (w *world) scanner() *scan.Scanner {
 	}
 }
 
-func (w *world) permit(p ambry.ScanPermission, watch bool) {
+func (w *world) permit(p ambry.ScanPermission, unasked bool) {
+	w.prefer(p, ambry.ScanPreferences{AutoScanKnownAgents: unasked, WatchFileChanges: unasked})
+}
+
+func (w *world) prefer(p ambry.ScanPermission, prefs ambry.ScanPreferences) {
 	w.mu.Lock()
-	w.consent, w.prefs.WatchFileChanges = p, watch
+	w.consent, w.prefs = p, prefs
 	w.mu.Unlock()
 	w.ConsentChanged()
 }
