@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,28 @@ func TestSessionsEndWhenNobodyUsesThem(t *testing.T) {
 			t.Errorf("a session that nobody used for 40 minutes: got %d %s", got.Code, got.Body)
 		}
 	})
+}
+
+// Neither those who begin and never come back nor those who ask without a
+// session leave anything behind.
+func TestNothingPilesUp(t *testing.T) {
+	b := newBridge(&memory{answer: answer()})
+	defer b.Close()
+	fill := func(times int) int {
+		for range times {
+			if got := send(b, "POST", hello("2025-06-18")); got.Code != 200 {
+				t.Fatalf("got %d %s", got.Code, got.Body)
+			}
+			if got := send(b, "POST", modern("server/discover", ""), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover"); got.Code != 200 {
+				t.Fatalf("got %d %s", got.Code, got.Body)
+			}
+		}
+		return runtime.NumGoroutine()
+	}
+	before := fill(mcp.MaxSessions)
+	if after := fill(1000); after > before+mcp.MaxSessions {
+		t.Errorf("%d goroutines became %d", before, after)
+	}
 }
 
 // What can be asked for again is bounded for each session.
