@@ -113,6 +113,25 @@ func TestRequests(t *testing.T) {
 			`POST /api/v1/memory/add {"content":"remember this"}`, "key-1",
 		},
 		{
+			"forget", func(ctx context.Context, c *client.Client) error {
+				_, err := c.Forget(ctx, "tr_1", "key-2")
+				return err
+			},
+			"DELETE /api/v1/memory/tr_1 ", "key-2",
+		},
+		{"sessions", func(ctx context.Context, c *client.Client) error {
+			_, err := c.Sessions(ctx, ambry.SessionsQuery{Agent: "codex", Project: "/a b", Page: 2})
+			return err
+		}, "GET /api/v1/panel/sessions?page=2&project=%2Fa+b&sourceAgent=codex ", ""},
+		{"the first sessions", func(ctx context.Context, c *client.Client) error {
+			_, err := c.Sessions(ctx, ambry.SessionsQuery{})
+			return err
+		}, "GET /api/v1/panel/sessions ", ""},
+		{
+			"transcript", func(ctx context.Context, c *client.Client) error { _, err := c.Transcript(ctx, "s?1", 3); return err },
+			"GET /api/v1/panel/sessions/s%3F1?page=3 ", "",
+		},
+		{
 			"overview", func(ctx context.Context, c *client.Client) error { _, err := c.Overview(ctx); return err },
 			"GET /api/v1/panel/overview ", "",
 		},
@@ -121,7 +140,7 @@ func TestRequests(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
-				if got := r.Method + " " + r.URL.EscapedPath() + " " + string(body); got != tt.want {
+				if got := r.Method + " " + r.URL.RequestURI() + " " + string(body); got != tt.want {
 					t.Errorf("got request %s, want %s", got, tt.want)
 				}
 				if got := r.Header.Values(ambry.LocalTokenHeader); len(got) != 1 || got[0] != token {
