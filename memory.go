@@ -108,7 +108,8 @@ type Query struct {
 	Tags          []string  `json:"tags,omitempty" maxItems:"64" nullable:"false" doc:"A hit must have all of them"`
 	Agents        []string  `json:"agents,omitempty" maxItems:"64" nullable:"false" doc:"Only what came from one of these agents"`
 	Project       string    `json:"project,omitempty" maxLength:"4096" doc:"Only this project"`
-	SessionID     string    `json:"sessionId,omitempty" maxLength:"256" doc:"Session of the caller"`
+	Source        string    `json:"source,omitempty" maxLength:"128" doc:"Agent that asks"`
+	SessionID     string    `json:"sessionId,omitempty" maxLength:"256" doc:"Session of the caller; what it was given before is left out of injectedContext"`
 	InSession     string    `json:"inSession,omitempty" maxLength:"256" doc:"Only what was said in this session"`
 	After         time.Time `json:"after,omitzero" doc:"Only what happened at this time or later"`
 	Before        time.Time `json:"before,omitzero" doc:"Only what happened before this time"`
@@ -164,8 +165,20 @@ type AnswerDebug struct {
 	Hits            []Hit     `json:"hits"`
 	SourceMemoryIDs []string  `json:"sourceMemoryIds"`
 	Status          []string  `json:"status"`
+	Sections        []Section `json:"sections" doc:"What injectedContext is made of"`
 	TokenEstimate   int       `json:"tokenEstimate"`
 	ServerTime      time.Time `json:"serverTime"`
+}
+
+// Section is a part of a context: what it tells of one memory.
+type Section struct {
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	Kind      string   `json:"kind"`
+	Layer     Layer    `json:"memoryLayer"`
+	MemoryIDs []string `json:"memoryIds"`
+	Content   string   `json:"content"`
+	Tokens    int      `json:"tokenEstimate"`
 }
 
 // Imported counts what an import did.

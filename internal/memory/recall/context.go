@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"ambry.dev/ambry"
 )
 
 // The fence around what is given to a prompt. What was said once may be wrong,
@@ -21,11 +23,11 @@ const (
 	minExcerpt = 160
 )
 
-// pack writes the best hits as text for a prompt, in at most budget tokens. It
-// is empty when not even one fits.
-func pack(hits []ranked, budget int) (string, int) {
+// pack writes the best hits as text for a prompt, in at most budget tokens with
+// the fence around them. There is none when not even one fits.
+func pack(hits []ranked, budget int) []ambry.Section {
 	left := budget - estimate(fenceOpen) - estimate(fenceClose) - 1
-	var out strings.Builder
+	out := []ambry.Section{}
 	for i := range hits {
 		share := maxExcerpt
 		if rest := len(hits) - i; left*4/rest < share {
@@ -40,14 +42,32 @@ func pack(hits []ranked, budget int) (string, int) {
 		if n > left {
 			break
 		}
-		out.WriteString(entry)
+		out = append(out, hits[i].section(entry, n))
 		left -= n
 	}
-	if out.Len() == 0 {
+	return out
+}
+
+func (r *ranked) section(content string, tokens int) ambry.Section {
+	m := &r.text.Memory
+	return ambry.Section{
+		ID: "memory-" + m.ID, Title: harmless(m.Title), Kind: m.Kind, Layer: m.Layer,
+		MemoryIDs: []string{m.ID}, Content: content, Tokens: tokens,
+	}
+}
+
+// fenced joins sections, and says about how many tokens that is.
+func fenced(sections []ambry.Section) (string, int) {
+	if len(sections) == 0 {
 		return "", 0
 	}
-	text := fenceOpen + out.String() + fenceClose
-	return text, estimate(text)
+	var out strings.Builder
+	out.WriteString(fenceOpen)
+	for _, s := range sections {
+		out.WriteString(s.Content)
+	}
+	out.WriteString(fenceClose)
+	return out.String(), estimate(out.String())
 }
 
 // excerpt writes one hit: where it is from in a line, then what was said.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,8 +48,16 @@ func New(s *store.Store, now func() time.Time) *Recall {
 // Search answers a query, best hit first. Nothing in the query is an error but
 // its being empty.
 func (r *Recall) Search(ctx context.Context, q ambry.Query) (ambry.Answer, error) {
+	a, _, err := r.SearchAgain(ctx, q, func(ambry.Memory) bool { return false })
+	return a, err
+}
+
+// SearchAgain is [Recall.Search] for somebody who was given memories before:
+// those are left out of the context, though not out of the hits. It also returns
+// what the context is made of.
+func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambry.Memory) bool) (ambry.Answer, []ambry.Section, error) {
 	if err := q.Validate(); err != nil {
-		return ambry.Answer{}, err
+		return ambry.Answer{}, nil, err
 	}
 	began := time.Now()
 	limit := defaultLimit
@@ -60,34 +69,36 @@ func (r *Recall) Search(ctx context.Context, q ambry.Query) (ambry.Answer, error
 	asked := parse(cutter, q)
 	found, total, err := r.candidates(ctx, asked, limit)
 	if err != nil {
-		return ambry.Answer{}, err
+		return ambry.Answer{}, nil, err
 	}
 	closely := max(minClose, limit+limit/2)
 	if len(asked.phrases) > 0 {
 		closely = maxCandidates // the index knows no phrases
 	}
-	ranked, err := r.rank(ctx, cutter, asked, found, closely)
+	best, err := r.rank(ctx, cutter, asked, found, closely)
 	if err != nil {
-		return ambry.Answer{}, err
+		return ambry.Answer{}, nil, err
 	}
 	if len(asked.phrases) > 0 {
-		total = len(ranked)
+		total = len(best)
 	}
-	ranked = ranked[:min(limit, len(ranked))]
-	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(ranked)), Total: max(total, len(ranked)), ServerTime: r.now().UTC()}
-	for i := range ranked {
-		a.Hits = append(a.Hits, ranked[i].hit())
+	best = best[:min(limit, len(best))]
+	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(total, len(best)), ServerTime: r.now().UTC()}
+	for i := range best {
+		a.Hits = append(a.Hits, best[i].hit())
 	}
 	budget := defaultBudget
 	if q.ContextBudget > 0 {
 		budget = q.ContextBudget
 	}
-	a.InjectedContext, a.TokenEstimate = pack(ranked, budget)
+	best = slices.DeleteFunc(best, func(r ranked) bool { return given(r.text.Memory) })
+	sections := pack(best, budget)
+	a.InjectedContext, a.TokenEstimate = fenced(sections)
 	if q.Verbose {
-		a.Debug = debug(a)
+		a.Debug = debug(a, sections)
 	}
 	a.TookMs = float64(time.Since(began).Microseconds()) / 1000
-	return a, nil
+	return a, sections, nil
 }
 
 // Find returns the rows of the memories that have all words of a text, the best
@@ -125,10 +136,10 @@ func newID() string {
 }
 
 // debug repeats an answer for older clients.
-func debug(a ambry.Answer) *ambry.AnswerDebug {
+func debug(a ambry.Answer, sections []ambry.Section) *ambry.AnswerDebug {
 	d := &ambry.AnswerDebug{
 		SearchID: a.SearchID, Hits: a.Hits, SourceMemoryIDs: []string{}, Status: []string{"words"},
-		TokenEstimate: a.TokenEstimate, ServerTime: a.ServerTime,
+		Sections: sections, TokenEstimate: a.TokenEstimate, ServerTime: a.ServerTime,
 	}
 	for _, h := range a.Hits {
 		d.SourceMemoryIDs = append(d.SourceMemoryIDs, h.ID)
