@@ -22,6 +22,22 @@ func (c *Client) PatchOnboarding(ctx context.Context, p ambry.OnboardingPatch) (
 	return o, c.call(ctx, http.MethodPatch, "/api/app/onboarding", nil, p, &o)
 }
 
+// PatchSettings changes the settings of the application.
+func (c *Client) PatchSettings(ctx context.Context, p ambry.AppSettingsPatch) (s ambry.AppSettings, err error) {
+	return s, c.call(ctx, http.MethodPatch, "/api/app/settings", nil, p, &s)
+}
+
+// PatchPrivacy changes what may leave the machine. Once it has returned, that is
+// in force.
+func (c *Client) PatchPrivacy(ctx context.Context, p ambry.PrivacyPatch) (v ambry.Privacy, err error) {
+	return v, c.call(ctx, http.MethodPatch, "/api/app/privacy", nil, p, &v)
+}
+
+// PatchScanPreferences changes when histories are read unasked.
+func (c *Client) PatchScanPreferences(ctx context.Context, p ambry.ScanPreferencesPatch) (s ambry.ScanPreferences, err error) {
+	return s, c.call(ctx, http.MethodPatch, "/api/app/scan-preferences", nil, p, &s)
+}
+
 // Sources lists the agents that can be read.
 func (c *Client) Sources(ctx context.Context) (s []ambry.AgentSource, err error) {
 	return s, c.call(ctx, http.MethodGet, "/api/agent-sources", nil, nil, &s)

@@ -80,6 +80,19 @@ func TestRequests(t *testing.T) {
 			_, err := c.PatchOnboarding(ctx, ambry.OnboardingPatch{ScanPermission: &permission})
 			return err
 		}, `PATCH /api/app/onboarding {"scanPermission":"scan_only"}`, ""},
+		{"settings", func(ctx context.Context, c *client.Client) error {
+			theme := "dark"
+			_, err := c.PatchSettings(ctx, ambry.AppSettingsPatch{Theme: &theme})
+			return err
+		}, `PATCH /api/app/settings {"theme":"dark"}`, ""},
+		{"privacy", func(ctx context.Context, c *client.Client) error {
+			_, err := c.PatchPrivacy(ctx, ambry.PrivacyPatch{LocalOnlyMode: new(bool)})
+			return err
+		}, `PATCH /api/app/privacy {"localOnlyMode":false}`, ""},
+		{"scan preferences", func(ctx context.Context, c *client.Client) error {
+			_, err := c.PatchScanPreferences(ctx, ambry.ScanPreferencesPatch{WatchFileChanges: new(bool)})
+			return err
+		}, `PATCH /api/app/scan-preferences {"watchFileChanges":false}`, ""},
 		{
 			"scan", func(ctx context.Context, c *client.Client) error { _, err := c.Scan(ctx, scan); return err },
 			`POST /api/agent-sources/scan {"sourceId":"codex","mode":"full"}`, "",

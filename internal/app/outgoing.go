@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 )
 
@@ -61,7 +62,7 @@ func (o *outgoing) allows(host string) error {
 // ownAddresses returns the loopback addresses that a host stands for, without
 // asking anybody. Names other than localhost could mean another machine.
 func ownAddresses(host string) []string {
-	if host == "localhost" {
+	if strings.EqualFold(host, "localhost") {
 		return []string{"127.0.0.1", "::1"}
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().IsLoopback() {
