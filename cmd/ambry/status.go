@@ -101,6 +101,9 @@ func (p *program) printStatus(s status, now time.Time) {
 	defer w.Flush()
 	fmt.Fprintf(w, "home\t%s\n", tilde(s.Home))
 	fmt.Fprintf(w, "memory\t%s\n", memoryLine(s))
+	if why := s.Health.SettingsError; why != "" {
+		fmt.Fprintf(w, "settings\tthose before stay in force: %s\n", flat(why))
+	}
 	fmt.Fprintf(w, "reading\t%s\n", readingLine(s, now))
 	for _, src := range s.Sources {
 		fmt.Fprintf(w, "%s\t%s\n", ambry.Plain(src.DisplayName), sourceLine(src, now))

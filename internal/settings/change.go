@@ -51,7 +51,7 @@ func Unset(ctx context.Context, path, key string) (bool, error) {
 }
 
 func unknown(key string) error {
-	return ambry.InvalidArgument.Errorf("there is no setting %q; there are %s", key, Keys())
+	return ambry.NotFound.Errorf("there is no setting %q; there are %s", key, strings.Join(Keys(), ", "))
 }
 
 // edit gives an option the value want, or takes it out if want is nil.

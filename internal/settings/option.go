@@ -121,13 +121,13 @@ func find(key string) (option, bool) {
 	return option{}, false
 }
 
-// Keys returns the keys of all settings, as a text for people.
-func Keys() string {
+// Keys returns the keys of all settings, in order.
+func Keys() []string {
 	var keys []string
 	for _, o := range options {
 		keys = append(keys, o.key)
 	}
-	return strings.Join(keys, ", ")
+	return keys
 }
 
 // section reports whether name is what keys begin with, before a dot.

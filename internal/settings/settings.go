@@ -85,7 +85,7 @@ func assemble(entries []entry) (Settings, error) {
 func (s *Settings) take(e entry) error {
 	o, ok := find(e.key)
 	if !ok {
-		return fmt.Errorf("%s: unknown key %s; known are %s", e.origin, e.key, Keys())
+		return fmt.Errorf("%s: unknown key %s; known are %s", e.origin, e.key, strings.Join(Keys(), ", "))
 	}
 	v, err := e.value(o.kind)
 	if err == nil {
