@@ -27,7 +27,8 @@ type Runtime interface {
 	// Add adds one note and returns it as a memory.
 	Add(ctx context.Context, n redact.Note, key string) (ambry.Memory, error)
 
-	// Search answers a query, best hit first.
+	// Search answers a query, best hit first. A session that is named is given no
+	// memory twice in its context, unless the memory changed.
 	Search(ctx context.Context, q ambry.Query) (ambry.Answer, error)
 
 	// Get returns a memory with its whole text, or [ambry.NotFound].
@@ -52,4 +53,15 @@ type Panel interface {
 	Items(ctx context.Context, q ambry.ItemsQuery) (ambry.Items, error)
 	Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error)
 	Transcript(ctx context.Context, session string, page int) (ambry.Transcript, error)
+}
+
+// Journal is what was asked of a memory, and what came of it.
+type Journal interface {
+	// Feedback says what a memory was good for. Said again about the same search,
+	// it replaces what was said before.
+	Feedback(ctx context.Context, id string, f ambry.Feedback, key string) (ambry.FeedbackTaken, error)
+
+	// Logs returns searches and added notes, newest first. What was answered
+	// before is in it, unless it came too fast to be logged.
+	Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error)
 }

@@ -1,6 +1,6 @@
 // Package engine is the memory runtime itself: it puts the store and the search
-// behind the contract of package memory. It has no logic of its own, opens no
-// file and listens nowhere.
+// behind the contract of package memory, and remembers what it has told whom. It
+// opens no file and listens nowhere.
 package engine
 
 import (
@@ -18,6 +18,7 @@ import (
 var (
 	_ memory.Runtime = (*Engine)(nil)
 	_ memory.Panel   = (*Engine)(nil)
+	_ memory.Journal = (*Engine)(nil)
 )
 
 // Config says what an engine is made of. Store is needed; whoever opened it
@@ -33,6 +34,7 @@ type Config struct {
 type Engine struct {
 	store   *store.Store
 	recall  *recall.Recall
+	given   *given
 	version string
 	now     func() time.Time
 	log     *slog.Logger
@@ -48,7 +50,7 @@ func New(c Config) *Engine {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	e.recall = recall.New(c.Store, e.now)
+	e.recall, e.given = recall.New(c.Store, e.now), newGiven(c.Store)
 	e.began = e.now()
 	return e
 }
@@ -71,12 +73,16 @@ func (e *Engine) Import(ctx context.Context, cs []redact.Conversation) (ambry.Im
 
 // Add adds one note.
 func (e *Engine) Add(ctx context.Context, n redact.Note, key string) (ambry.Memory, error) {
-	return e.store.Add(ctx, n.Note(), key)
+	began := time.Now()
+	m, err := e.store.Add(ctx, n.Note(), key)
+	e.recordAdd(began, n.Note(), m, err)
+	return m, err
 }
 
 // Search answers a query, best hit first.
 func (e *Engine) Search(ctx context.Context, q ambry.Query) (ambry.Answer, error) {
-	return e.recall.Search(ctx, q)
+	a, _, err := e.search(ctx, asked{tool: ambry.ToolSearch, query: q})
+	return a, err
 }
 
 // Get returns a memory with its whole text.

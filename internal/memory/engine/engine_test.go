@@ -28,3 +28,7 @@ func open(t *testing.T) *engine.Engine {
 func TestConformance(t *testing.T) {
 	memorytest.Run(t, func(t *testing.T) memory.Runtime { return open(t) })
 }
+
+func TestJournalConformance(t *testing.T) {
+	memorytest.RunJournal(t, func(t *testing.T) memorytest.Journaled { return open(t) })
+}

@@ -22,6 +22,7 @@ import (
 type Memory interface {
 	memory.Runtime
 	memory.Panel
+	memory.Journal
 }
 
 // maxNote limits the body of a note, in bytes.
@@ -40,6 +41,8 @@ func Routes(m Memory) []web.Route {
 		web.Patch("/api/v1/memory/{id}", "Change a memory", h.patch).Tag("memory"),
 		web.Delete("/api/v1/memory/{id}", "Forget a memory", h.forget).Tag("memory"),
 		web.Get("/api/v1/memory/{id}/source", "Where a memory came from", h.source).Tag("memory"),
+		web.Post("/api/v1/memory/{id}/feedback", "Say what a memory was good for", h.feedback).Tag("memory"),
+		web.Get("/api/v1/memory/logs", "What was asked, newest first", h.logs).Tag("memory"),
 		web.Get("/api/v1/panel/overview", "Counts of everything", h.overview).Tag("panel"),
 		web.Get("/api/v1/panel/items", "Memories, newest first", h.items).Tag("panel"),
 		web.Get("/api/v1/panel/sessions", "Sessions, newest first", h.sessions).Tag("panel"),

@@ -15,3 +15,10 @@ func TestConformance(t *testing.T) {
 		return there
 	})
 }
+
+func TestJournalConformance(t *testing.T) {
+	memorytest.RunJournal(t, func(t *testing.T) memorytest.Journaled {
+		there, _ := wall(t, real(t))
+		return there
+	})
+}

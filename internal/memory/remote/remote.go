@@ -24,6 +24,7 @@ import (
 var (
 	_ memory.Runtime = (*Client)(nil)
 	_ memory.Panel   = (*Client)(nil)
+	_ memory.Journal = (*Client)(nil)
 )
 
 // Target returns where the runtime is now and the bearer token that opens it.

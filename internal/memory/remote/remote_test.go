@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory"
 	"ambry.dev/ambry/internal/memory/engine"
 	"ambry.dev/ambry/internal/memory/host"
 	"ambry.dev/ambry/internal/memory/remote"
@@ -134,6 +135,13 @@ func TestTheWallChangesNothing(t *testing.T) {
 	nothing := func(f func(context.Context) (ambry.Overview, error)) func(context.Context, int) (ambry.Overview, error) {
 		return func(ctx context.Context, _ int) (ambry.Overview, error) { return f(ctx) }
 	}
+	same(t, "logs", there.Logs, here.Logs, ambry.LogsQuery{Tools: []string{"memory_add", "memory_search"}, Exclude: []string{"a", "b c&d"}, Limit: 3, Offset: 1})
+	feedback := func(m memory.Journal) func(context.Context, ambry.Feedback) (ambry.FeedbackTaken, error) {
+		return func(ctx context.Context, f ambry.Feedback) (ambry.FeedbackTaken, error) {
+			return m.Feedback(ctx, note.ID, f, "")
+		}
+	}
+	same(t, "feedback", feedback(there), feedback(here), ambry.Feedback{SearchID: "recall_1", Verdict: ambry.VerdictHelpful, Note: "it \x00 <helped>"})
 	same(t, "overview", nothing(there.Overview), nothing(here.Overview), 0)
 
 	f, err := there.Forget(ctx, note.ID, "")

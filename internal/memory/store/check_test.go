@@ -41,6 +41,16 @@ var wrong = []struct{ rule, query string }{
 		AND NOT EXISTS (SELECT 1 FROM copy AS c WHERE c.turn = t.id AND c.session = t.session)`},
 	{"a trace has the session of its turn", `SELECT m.id FROM memory AS m JOIN turn AS t ON t.id = m.turn WHERE m.session IS NOT t.session`},
 	{"what is forgotten is gone", `SELECT public FROM tombstone WHERE public IN (SELECT public FROM memory) OR turn IN (SELECT key FROM turn)`},
+	{"calls are counted", `
+		WITH recount AS (SELECT tool, agent, count(*) AS n, sum(bytes) AS bytes FROM recall_log GROUP BY 1, 2)
+		SELECT r.tool, t.tool, r.n, t.n FROM recount AS r FULL JOIN (SELECT * FROM recall_tally WHERE n <> 0 OR bytes <> 0) AS t USING (tool, agent)
+		WHERE (r.n, r.bytes) IS NOT (t.n, t.bytes)`},
+	{"feedback is counted", `
+		WITH recount AS (SELECT memory, count(*) FILTER (WHERE verdict = 'used') AS used, count(*) FILTER (WHERE verdict = 'ignored') AS ignored,
+			count(*) FILTER (WHERE verdict = 'helpful') AS helpful, count(*) FILTER (WHERE verdict = 'wrong') AS wrong FROM feedback GROUP BY 1)
+		SELECT u.*, r.* FROM recount AS r LEFT JOIN uses AS u USING (memory)
+		WHERE u.memory IS NULL OR u.used < r.used OR u.ignored < r.ignored OR u.helpful < r.helpful OR u.wrong < r.wrong`},
+	{"feedback is about memories", `SELECT memory FROM (SELECT memory FROM feedback UNION SELECT memory FROM uses) WHERE memory NOT IN (SELECT id FROM memory)`},
 	{"changes are in order", `SELECT a.seq FROM change AS a JOIN change AS b ON b.memory = a.memory AND b.seq > a.seq
 		WHERE b.version <> 0 AND b.version <> a.version + 1 AND NOT EXISTS (
 			SELECT 1 FROM change AS c WHERE c.memory = a.memory AND c.seq > a.seq AND c.seq < b.seq)`},

@@ -38,7 +38,7 @@ type random struct {
 }
 
 func (r *random) step() {
-	switch r.IntN(10) {
+	switch r.IntN(12) {
 	case 0, 1, 2, 3, 4:
 		mustImport(r.t, r.s, r.conversation())
 	case 5:
@@ -63,6 +63,15 @@ func (r *random) step() {
 		if r.IntN(10) == 0 {
 			r.allow(r.s.Rebuild(r.t.Context()), "")
 		}
+	case 10:
+		id, memory := fmt.Sprint("search", r.Int()), r.id()
+		c := store.Call{ID: id, Tool: r.pick("memory_search", "memory_add"), Agent: r.pick("", "codex"), At: day, Took: time.Duration(r.IntN(1e9))}
+		c.Output.Hits = []ambry.LoggedHit{{ID: memory, Score: r.Float64(), Injected: r.IntN(2) == 0}}
+		r.s.Record(func() store.Call { return c })
+	case 11:
+		verdict := []ambry.Verdict{ambry.VerdictUsed, ambry.VerdictIgnored, ambry.VerdictHelpful, ambry.VerdictWrong}[r.IntN(4)]
+		_, err := r.s.Feedback(r.t.Context(), r.id(), ambry.Feedback{Verdict: verdict, SearchID: r.pick("", "search1", "search2")}, "")
+		r.allow(err, ambry.NotFound)
 	}
 }
 

@@ -53,14 +53,15 @@ type migrator struct {
 }
 
 // run applies the steps that are missing, each in a transaction of its own, and
-// each after a copy of what was there.
+// each after a copy of what was there. A new memory is not copied.
 func (m migrator) run(ctx context.Context, steps []step) error {
 	var version int
 	if err := m.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read the version of the memory: %w", err)
 	}
+	fresh := version == 0
 	for ; version < len(steps); version++ {
-		if version > 0 {
+		if !fresh {
 			if err := m.backup(ctx, version); err != nil {
 				return err
 			}

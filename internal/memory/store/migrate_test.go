@@ -97,8 +97,17 @@ func TestMigrationKeepsABackup(t *testing.T) {
 	if err := migrated(t, m, files); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(m.backups); err == nil {
-		t.Error("a new memory was backed up")
+	fresh := testMigrator(t)
+	if err := migrated(t, fresh, fstest.MapFS{
+		"schema/0001_one.sql": {Data: []byte("CREATE TABLE a (x TEXT)")},
+		"schema/0002_two.sql": {Data: []byte("CREATE TABLE b (x TEXT)")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, backups := range []string{m.backups, fresh.backups} {
+		if _, err := os.Stat(backups); err == nil {
+			t.Error("a new memory was backed up")
+		}
 	}
 	files["schema/0002_two.sql"] = &fstest.MapFile{Data: []byte("UPDATE a SET x = 'new'")}
 	files["schema/0003_three.sql"] = &fstest.MapFile{Data: []byte("ALTER TABLE a ADD COLUMN y TEXT")}

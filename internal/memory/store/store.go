@@ -7,6 +7,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,6 +25,10 @@ type Config struct {
 	BackupDir string           // for a copy before each migration; "backups" beside Path if empty
 	Logger    *slog.Logger     // nil logs nothing
 	Now       func() time.Time // nil is time.Now
+
+	// The log of calls keeps what is no older and, together, no larger.
+	LogLife  time.Duration // 90 days if 0
+	LogBytes int64         // 32 MiB if 0
 }
 
 // Store is an open memory. All methods may be called at the same time.
@@ -46,6 +51,12 @@ type Store struct {
 	done   chan struct{} // closed when the writer has ended
 
 	trouble trouble
+
+	journal      *journal
+	closeJournal sync.Once
+
+	logLife  time.Duration
+	logBytes int64
 }
 
 // Open opens the memory, and makes or migrates it first if need be. An error is
@@ -63,6 +74,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 		slots:    make(chan struct{}, maxScribes),
 		unpacker: newUnpacker(),
+
+		journal:  newJournal(),
+		logLife:  cmp.Or(c.LogLife, logLife),
+		logBytes: cmp.Or(c.LogBytes, maxLogBytes),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -78,12 +93,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		defer close(s.done)
 		w.run(s.jobs)
 	}()
+	go s.journal.run(s.record)
 	return s, nil
 }
 
 // Close waits for the writes that were accepted, moves everything into the main
 // file and closes it. Later calls of any method fail.
 func (s *Store) Close() error {
+	s.closeJournal.Do(s.journal.close)
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

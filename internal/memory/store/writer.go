@@ -64,6 +64,7 @@ type writer struct {
 	scribe     *scribe
 	entries    []entry // of the jobs in the transaction at hand
 	pruned     int64   // when keys were pruned, Unix milliseconds
+	prunedLog  int64   // likewise, the counters of calls
 	tidy       bool    // nothing was written since it tidied up
 }
 

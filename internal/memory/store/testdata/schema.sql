@@ -29,6 +29,15 @@ CREATE TABLE day (
   n   INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE feedback (
+  memory  INTEGER NOT NULL,
+  search  TEXT    NOT NULL,            -- recall_log.public; '' if none was named
+  verdict TEXT    NOT NULL CHECK (verdict IN ('used', 'ignored', 'helpful', 'wrong')),
+  note    TEXT    NOT NULL,
+  at      INTEGER NOT NULL,
+  PRIMARY KEY (memory, search)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE idempotency (
   key         TEXT    PRIMARY KEY,
   fingerprint BLOB    NOT NULL,          -- of the request
@@ -66,6 +75,45 @@ CREATE TABLE project (
   id   INTEGER PRIMARY KEY,
   path TEXT NOT NULL UNIQUE
 ) STRICT;
+
+CREATE TABLE recall_day (
+  day   INTEGER PRIMARY KEY,
+  n     INTEGER NOT NULL,              -- searches
+  hits  INTEGER NOT NULL,              -- that found something
+  score REAL    NOT NULL               -- sum of their best scores
+) STRICT;
+
+CREATE TABLE recall_log (
+  id      INTEGER PRIMARY KEY,
+  public  TEXT    NOT NULL UNIQUE,     -- of a search, its searchEventId
+  tool    TEXT    NOT NULL,
+  agent   INTEGER NOT NULL REFERENCES agent,
+  session TEXT    NOT NULL,            -- the caller's; '' if it named none
+  turn    TEXT    NOT NULL,            -- likewise
+  at      INTEGER NOT NULL,
+  took    INTEGER NOT NULL,            -- microseconds
+  failed  INTEGER NOT NULL,
+  input   TEXT    NOT NULL,            -- JSON
+  output  TEXT    NOT NULL,            -- JSON
+  bytes   INTEGER NOT NULL             -- of the row, roughly
+) STRICT;
+
+CREATE TABLE recall_tally (
+  tool  TEXT    NOT NULL,
+  agent INTEGER NOT NULL,
+  n     INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  PRIMARY KEY (tool, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recall_time (
+  day    INTEGER NOT NULL,
+  tool   TEXT    NOT NULL,
+  bucket INTEGER NOT NULL,
+  n      INTEGER NOT NULL,
+  took   INTEGER NOT NULL,             -- sum, microseconds
+  PRIMARY KEY (day, tool, bucket)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE session (
   id         INTEGER PRIMARY KEY,
@@ -149,11 +197,25 @@ CREATE TABLE turn (
   body     BLOB    NOT NULL            -- JSON, zstd
 ) STRICT;
 
+CREATE TABLE uses (
+  memory  INTEGER PRIMARY KEY,
+  shown   INTEGER NOT NULL DEFAULT 0,  -- in contexts
+  used    INTEGER NOT NULL DEFAULT 0,
+  ignored INTEGER NOT NULL DEFAULT 0,
+  helpful INTEGER NOT NULL DEFAULT 0,
+  wrong   INTEGER NOT NULL DEFAULT 0,
+  last_at INTEGER NOT NULL             -- shown or judged
+) STRICT;
+
 CREATE VIRTUAL TABLE words USING fts5 (
   lead, rest, scope,
   content = '', contentless_delete = 1,
   tokenize = "ascii tokenchars '_.-'"
 );
+
+CREATE INDEX feedback_by_search ON feedback (search) WHERE search <> '';
+
+CREATE INDEX feedback_by_time   ON feedback (at) WHERE search <> '';
 
 CREATE INDEX idempotency_by_about ON idempotency (about);
 
@@ -168,6 +230,12 @@ CREATE INDEX memory_by_project_time ON memory (project, created_at, id);
 CREATE INDEX memory_by_session      ON memory (session);
 
 CREATE INDEX memory_by_time         ON memory (created_at, id);
+
+CREATE INDEX recall_log_by_agent   ON recall_log (agent, id);
+
+CREATE INDEX recall_log_by_session ON recall_log (session, id) WHERE session <> '';
+
+CREATE INDEX recall_log_by_tool    ON recall_log (tool, id);
 
 CREATE INDEX session_by_agent_time   ON session (agent, ended_at, id) WHERE turns > 0;
 

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// The bounds of the log and of its counters.
+const (
+	logLife     = 90 * 24 * time.Hour
+	maxLogBytes = 32 << 20
+	maxInputLog = 4 << 10 // bytes of a call's input; a longer one is told by its length alone
+	rowBytes    = 120     // of a row without its texts, roughly
+	pruneRows   = 2 * maxJournaled
+)
+
+// callRow is a call ready for the disk.
+type callRow struct {
+	Call
+	input, output []byte
+	bytes         int64
+}
+
+func (c Call) row() (callRow, error) {
+	input, err := json.Marshal(c.Input)
+	if err != nil {
+		return callRow{}, fmt.Errorf("log a call: %w", err)
+	}
+	if len(input) > maxInputLog {
+		input = fmt.Appendf(nil, `{"omittedBytes":%d}`, len(input))
+	}
+	output, err := json.Marshal(c.Output)
+	if err != nil {
+		return callRow{}, fmt.Errorf("log a call: %w", err)
+	}
+	return callRow{Call: c, input: input, output: output, bytes: int64(rowBytes + len(input) + len(output))}, nil
+}
+
+// record writes a call, and counts it.
+func (t *tx) record(c callRow) error {
+	agent, err := t.agent(c.Agent)
+	if err != nil {
+		return err
+	}
+	at, took := millis(c.At), c.Took.Microseconds()
+	err = t.exec(`INSERT INTO recall_log (public, tool, agent, session, turn, at, took, failed, input, output, bytes)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.ID, c.Tool, agent, c.Session, c.Turn, at, took, c.Output.Error != "", string(c.input), string(c.output), c.bytes)
+	if err != nil {
+		return fmt.Errorf("log a call: %w", err)
+	}
+	if err := t.tallyCalls(c.Tool, agent, 1, c.bytes); err != nil {
+		return err
+	}
+	err = t.exec(`INSERT INTO recall_time (day, tool, bucket, n, took) VALUES (?, ?, ?, 1, ?)
+		ON CONFLICT DO UPDATE SET n = n + 1, took = took + excluded.took`, dayOf(at), c.Tool, bucketOf(took), took)
+	if err != nil {
+		return fmt.Errorf("count a call: %w", err)
+	}
+	if c.Tool != ambry.ToolSearch && c.Tool != ambry.ToolTurnStart || c.Output.Error != "" {
+		return nil
+	}
+	return t.recordHits(at, c.Output.Hits)
+}
+
+// recordHits counts a search, and the memories that it put into a context.
+func (t *tx) recordHits(at int64, hits []ambry.LoggedHit) error {
+	best, found := 0.0, 0
+	if len(hits) > 0 {
+		best, found = hits[0].Score, 1
+	}
+	err := t.exec(`INSERT INTO recall_day (day, n, hits, score) VALUES (?, 1, ?, ?)
+		ON CONFLICT DO UPDATE SET n = n + 1, hits = hits + excluded.hits, score = score + excluded.score`, dayOf(at), found, best)
+	if err != nil {
+		return fmt.Errorf("count a search: %w", err)
+	}
+	for _, h := range hits {
+		if !h.Injected {
+			continue
+		}
+		err := t.exec(`INSERT INTO uses (memory, shown, last_at) SELECT id, 1, ?2 FROM memory WHERE public = ?1
+			ON CONFLICT DO UPDATE SET shown = shown + 1, last_at = max(last_at, excluded.last_at)`, h.ID, at)
+		if err != nil {
+			return fmt.Errorf("count a use: %w", err)
+		}
+	}
+	return nil
+}
+
+func (t *tx) tallyCalls(tool string, agent, n, bytes int64) error {
+	err := t.exec(`INSERT INTO recall_tally (tool, agent, n, bytes) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET n = n + excluded.n, bytes = bytes + excluded.bytes`, tool, agent, n, bytes)
+	if err != nil {
+		return fmt.Errorf("count calls: %w", err)
+	}
+	return nil
+}
+
+// pruneLog deletes the oldest calls while there are too many bytes, or they are
+// too old. It deletes a few at a time, but more than come.
+func (t *tx) pruneLog() error {
+	var bytes int64
+	if err := t.row(`SELECT coalesce(sum(bytes), 0) FROM recall_tally`).Scan(&bytes); err != nil {
+		return fmt.Errorf("measure the log: %w", err)
+	}
+	oldest := t.now - t.w.store.logLife.Milliseconds()
+	for range pruneRows {
+		var id, agent, at, size int64
+		var tool string
+		ok, err := found(t.row(`SELECT id, tool, agent, at, bytes FROM recall_log ORDER BY id LIMIT 1`).Scan(&id, &tool, &agent, &at, &size))
+		if err != nil {
+			return fmt.Errorf("read the oldest call: %w", err)
+		}
+		if !ok || at >= oldest && bytes <= t.w.store.logBytes {
+			break
+		}
+		if err := t.exec(`DELETE FROM recall_log WHERE id = ?`, id); err != nil {
+			return fmt.Errorf("prune the log: %w", err)
+		}
+		if err := t.tallyCalls(tool, agent, -1, -size); err != nil {
+			return err
+		}
+		bytes -= size
+	}
+	return t.pruneCounters(oldest)
+}
+
+// pruneCounters deletes, now and then, what is too old of the rest.
+func (t *tx) pruneCounters(oldest int64) error {
+	if t.now-t.w.prunedLog < pruneEveryMs {
+		return nil
+	}
+	for query, limit := range map[string]int64{
+		`DELETE FROM feedback WHERE at < ? AND search <> ''`: oldest,
+		`DELETE FROM recall_day WHERE day < ?`:               dayOf(t.now) - maxDays,
+		`DELETE FROM recall_time WHERE day < ?`:              dayOf(t.now) - maxDays,
+	} {
+		if err := t.exec(query, limit); err != nil {
+			return fmt.Errorf("prune the counters of calls: %w", err)
+		}
+	}
+	t.w.prunedLog = t.now
+	return nil
+}
+
+// bucketsPerOctave is how finely times are counted.
+const bucketsPerOctave = 4
+
+// bucketOf returns the bucket of a time in microseconds.
+func bucketOf(took int64) int64 {
+	return int64(math.Floor(bucketsPerOctave * math.Log2(float64(max(took, 1)))))
+}
+
+// middleOf returns the microseconds in the middle of a bucket.
+func middleOf(bucket int64) float64 {
+	return math.Exp2((float64(bucket) + 0.5) / bucketsPerOctave)
+}
