@@ -3,10 +3,12 @@ package app
 import (
 	"errors"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/remote"
 )
 
 // The whole service, with a memory runtime that is not on loopback: in
@@ -71,6 +73,27 @@ func TestLocalOnlyMode(t *testing.T) {
 	}
 }
 
+// The lock is in the dialer: whoever calls without asking first gets no further.
+func TestTheDialerItselfRefuses(t *testing.T) {
+	memory := memoryAt(t, outsideAddress(t))
+	base, err := url.Parse(memory.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := true
+	o := newOutgoing(func() bool { return local })
+	c := remote.New(func() (*url.URL, string, error) { return base, "t", nil }, o.DialContext)
+	defer c.Close()
+	if _, err := c.Status(t.Context()); ambry.KindOf(err) != ambry.MemoryUnavailable || memory.connections.Load() != 0 {
+		t.Errorf("got %v, and %d connections", err, memory.connections.Load())
+	}
+	local = false
+	o.refresh()
+	if _, err := c.Status(t.Context()); err != nil || memory.connections.Load() != 1 {
+		t.Errorf("got %v, and %d connections", err, memory.connections.Load())
+	}
+}
+
 // A memory runtime on this machine is used all the same.
 func TestLocalOnlyModeLeavesThisMachine(t *testing.T) {
 	memory := memoryAt(t, "127.0.0.1")
@@ -95,13 +118,13 @@ func TestOnlyLoopbackIsThisMachine(t *testing.T) {
 	}
 	for _, host := range []string{
 		"", "example.org", "localhost.example.org", "a.localhost", "localhost.", "0.0.0.0", "::", "192.168.1.1", "10.0.0.1", "169.254.169.254",
-		"fe80::1%eth0", "::ffff:10.0.0.1", "127.1", "2130706433", "0x7f000001", "127.0.0.1.nip.io", "[::1]", " 127.0.0.1", "128.0.0.1",
+		"fe80::1%eth0", "::ffff:10.0.0.1", "127.1", "2130706433", "0x7f000001", "127.0.0.1.nip.io", " 127.0.0.1", "128.0.0.1",
 	} {
 		if err := local.allows(host); err == nil {
 			t.Errorf("%q passes for this machine", host)
 		}
-		if _, err := local.DialContext(t.Context(), "tcp", net.JoinHostPort(host, "9")); err == nil {
-			t.Errorf("%q is dialled", host)
+		if _, err := local.DialContext(t.Context(), "tcp", net.JoinHostPort(host, "9")); !errors.Is(err, errLocalOnly) {
+			t.Errorf("%q is dialled: %v", host, err)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestScheduleEndsWithTheConsent(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		w.holds(turns(".one/a.jsonl", 1, 1)...)
-		w.permit(ambry.PermissionNone, true)
+		w.prefer(ambry.PermissionNone, ambry.ScanPreferences{AutoScanKnownAgents: true})
 		w.write(".one/a.jsonl", 2, 2)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()

@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -194,21 +195,21 @@ func TestChangeWritesAPrivateFileOrKeepsALink(t *testing.T) {
 }
 
 func TestChangesAtOnceAreAllKept(t *testing.T) {
-	file := write(t, "# mine\n")
-	var wg sync.WaitGroup
-	for key, value := range map[string]string{"log.level": "warn", "api.maxEventStreams": "64", "api.allowedOrigins": "http://a", "memory.url": "http://127.0.0.1:1"} {
-		for range 5 {
+	for range 20 {
+		file := write(t, "# mine\n")
+		var wg sync.WaitGroup
+		for key, value := range map[string]string{"log.level": "warn", "api.maxEventStreams": "64", "api.allowedOrigins": "http://a", "memory.url": "http://127.0.0.1:1"} {
 			wg.Go(func() {
 				if _, err := settings.Change(t.Context(), file, key, value); err != nil {
 					t.Error(err)
 				}
 			})
 		}
-	}
-	wg.Wait()
-	s := load(t, settings.Sources{File: file})
-	if s.API.MaxEventStreams != 64 || len(s.API.AllowedOrigins) != 1 || s.Memory.URL == "" || s.Log.Level.String() != "WARN" {
-		t.Errorf("got %+v", s)
+		wg.Wait()
+		s := load(t, settings.Sources{File: file})
+		if s.API.MaxEventStreams != 64 || len(s.API.AllowedOrigins) != 1 || s.Memory.URL == "" || s.Log.Level != slog.LevelWarn {
+			t.Fatalf("got %+v", s)
+		}
 	}
 }
 
