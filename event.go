@@ -17,8 +17,8 @@ type Payload interface{ Topic() string }
 // reference of events and the types of the panel are made from it.
 var Events = []Payload{
 	AppConnected{}, AppHeartbeat{}, AppResync{},
-	ScanProgress{}, ScanCompletion{}, MemoryStateChanged{},
-	SettingsChanged{},
+	ScanProgress{}, ScanCompletion{},
+	MemoryStateChanged{}, SettingsChanged{},
 }
 
 // AppConnected greets a new reader of the stream.
