@@ -16,9 +16,13 @@ type Payload interface{ Topic() string }
 // Events lists an example of every payload that can be published. The
 // reference of events and the types of the panel are made from it.
 var Events = []Payload{
-	AppConnected{}, AppHeartbeat{}, AppResync{},
-	ScanProgress{}, ScanCompletion{},
-	MemoryStateChanged{}, SettingsChanged{},
+	AppConnected{},
+	AppHeartbeat{},
+	AppResync{},
+	ScanProgress{},
+	ScanCompletion{},
+	MemoryStateChanged{},
+	SettingsChanged{},
 }
 
 // AppConnected greets a new reader of the stream.
