@@ -12,9 +12,10 @@ import (
 // reader runs queries on a connection that reads. Their statements are prepared
 // once and kept.
 type reader struct {
-	ctx   context.Context
-	store *Store
-	tx    *sql.Tx // nil: each query on a connection of its own
+	ctx    context.Context
+	store  *Store
+	tx     *sql.Tx   // nil: each query on a connection of its own
+	missed *[]string // queries of tx that were not prepared yet
 }
 
 func (s *Store) reader(ctx context.Context) reader { return reader{ctx: ctx, store: s} }
@@ -37,27 +38,41 @@ func (r reader) rows(query string, args ...any) (*sql.Rows, error) {
 
 // statement returns query, prepared once for all readers.
 func (r reader) statement(query string) (*sql.Stmt, error) {
-	s := r.store
-	s.statementsMu.Lock()
-	st := s.statements[query]
-	s.statementsMu.Unlock()
-	if st == nil {
-		var err error
-		if st, err = s.readers.PrepareContext(r.ctx, query); err != nil {
-			return nil, err
-		}
-		s.statementsMu.Lock()
-		if other := s.statements[query]; other != nil {
-			_ = st.Close()
-			st = other
-		} else {
-			s.statements[query] = st
-		}
-		s.statementsMu.Unlock()
+	if r.tx == nil {
+		return r.store.prepared(r.ctx, query)
 	}
-	if r.tx != nil {
+	if st := r.store.statement(query); st != nil {
 		return r.tx.StmtContext(r.ctx, st), nil
 	}
+	// To prepare it for all would take another connection than that of tx, for
+	// which others may wait who hold theirs.
+	*r.missed = append(*r.missed, query)
+	return r.tx.PrepareContext(r.ctx, query)
+}
+
+// statement returns query if it was prepared before.
+func (s *Store) statement(query string) *sql.Stmt {
+	s.statementsMu.Lock()
+	defer s.statementsMu.Unlock()
+	return s.statements[query]
+}
+
+// prepared returns query, prepared once. It waits for a connection.
+func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if st := s.statement(query); st != nil {
+		return st, nil
+	}
+	st, err := s.readers.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	s.statementsMu.Lock()
+	defer s.statementsMu.Unlock()
+	if other := s.statements[query]; other != nil {
+		_ = st.Close()
+		return other, nil
+	}
+	s.statements[query] = st
 	return st, nil
 }
 
@@ -76,8 +91,13 @@ func (s *Store) snapshot(ctx context.Context, f func(reader) error) error {
 		return s.unread(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := f(reader{ctx: ctx, store: s, tx: tx}); err != nil {
+	var missed []string
+	if err := f(reader{ctx: ctx, store: s, tx: tx, missed: &missed}); err != nil {
 		return s.unread(ctx, err)
+	}
+	_ = tx.Rollback()
+	for _, query := range missed {
+		_, _ = s.prepared(ctx, query) // for the next one who asks; this one was answered
 	}
 	return nil
 }
