@@ -65,3 +65,23 @@ type Journal interface {
 	// before is in it, unless it came too fast to be logged.
 	Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error)
 }
+
+// Turns takes what agents tell of their sessions while they happen. Every call
+// may come twice, late, or without the one before it. A turn that the agent's
+// log tells of too, before or after, is one turn.
+type Turns interface {
+	// OpenSession begins a session, or goes on with one, closed or not.
+	OpenSession(ctx context.Context, o ambry.SessionOpen, key string) (ambry.SessionOpened, error)
+
+	// CloseSession ends a session. A turn of it may still be completed.
+	CloseSession(ctx context.Context, id string, c ambry.SessionClose, key string) (ambry.SessionClosed, error)
+
+	// StartTurn says what the memory has on a request. In a closed session it is
+	// [ambry.Conflict], in one that nobody opened [ambry.NotFound], unless the
+	// source is named. A key makes only the turn the same, not the answer.
+	StartTurn(ctx context.Context, b ambry.TurnStart, key string) (ambry.TurnStarted, error)
+
+	// CompleteTurn remembers a turn as an agent tells of it. Of a turn that was
+	// forgotten it is [ambry.Gone].
+	CompleteTurn(ctx context.Context, turn string, c ambry.TurnComplete, key string) (ambry.TurnCompleted, error)
+}

@@ -34,6 +34,9 @@ func (s *Server) Routes() []web.Route {
 
 		web.Proxy("/api/v1/memory/", "The memory runtime: search, add, read, forget", s.Memory).Tag("memory"),
 		web.Proxy("/api/v1/panel/", "The memory runtime: what the panel shows", s.Memory).Tag("memory"),
+		web.Proxy("/api/v1/sessions/", "The memory runtime: sessions while they happen", s.Memory).Tag("memory"),
+		web.Proxy("/api/v1/turns/", "The memory runtime: turns while they happen", s.Memory).Tag("memory"),
+		web.Handle("/api/v1/health", "How the memory runtime is", s.Memory, http.MethodGet).Quiet().Tag("memory"),
 
 		web.Stream(BridgePath, "Listen to a session, or go on with a broken stream (MCP)", s.Bridge).WithToken(mcpToken).Tag("mcp"),
 		web.Handle(BridgePath, "Speak MCP over streamable HTTP", s.Bridge, http.MethodPost, http.MethodDelete).WithToken(mcpToken).Tag("mcp"),

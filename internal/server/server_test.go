@@ -299,9 +299,25 @@ func TestStatusAndList(t *testing.T) {
 
 func TestMemoryIsHandedOn(t *testing.T) {
 	a := serve(t)
-	for _, path := range []string{"/api/v1/memory/search", "/api/v1/memory/a/source", "/api/v1/panel/items"} {
+	for _, path := range []string{
+		"/api/v1/memory/search", "/api/v1/memory/a/source", "/api/v1/panel/items",
+		"/api/v1/sessions/open", "/api/v1/sessions/a/close", "/api/v1/turns/start", "/api/v1/turns/a/complete",
+	} {
 		if status, out := a.ask("POST", path, "{}"); status != 200 || out["path"] != path {
 			t.Errorf("%s: got %d %v", path, status, out)
+		}
+	}
+	if status, out := a.ask("GET", "/api/v1/health", ""); status != 200 || out["path"] != "/api/v1/health" {
+		t.Errorf("health: got %d %v", status, out)
+	}
+	for _, path := range []string{"/api/v1/sessions/open", "/api/v1/turns/start", "/api/v1/health"} {
+		res, err := http.Get(a.base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != 401 {
+			t.Errorf("%s without a token: got %d", path, res.StatusCode)
 		}
 	}
 }

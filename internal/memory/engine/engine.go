@@ -19,6 +19,7 @@ var (
 	_ memory.Runtime = (*Engine)(nil)
 	_ memory.Panel   = (*Engine)(nil)
 	_ memory.Journal = (*Engine)(nil)
+	_ memory.Turns   = (*Engine)(nil)
 )
 
 // Config says what an engine is made of. Store is needed; whoever opened it

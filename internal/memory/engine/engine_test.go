@@ -32,3 +32,7 @@ func TestConformance(t *testing.T) {
 func TestJournalConformance(t *testing.T) {
 	memorytest.RunJournal(t, func(t *testing.T) memorytest.Journaled { return open(t) })
 }
+
+func TestTurnsConformance(t *testing.T) {
+	memorytest.RunTurns(t, func(t *testing.T) memorytest.Told { return open(t) })
+}

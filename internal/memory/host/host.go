@@ -23,6 +23,7 @@ type Memory interface {
 	memory.Runtime
 	memory.Panel
 	memory.Journal
+	memory.Turns
 }
 
 // maxNote limits the body of a note, in bytes.
@@ -31,7 +32,7 @@ const maxNote = 4 << 20
 // Routes returns the routes of a memory runtime.
 func Routes(m Memory) []web.Route {
 	h := &host{m}
-	return []web.Route{
+	return append(turnRoutes(h), []web.Route{
 		web.Get("/api/v1/health", "How the memory is", h.health).Quiet().Tag("memory"),
 		web.Post("/api/v1/memory/search", "Ask the memory", h.search).Tag("memory"),
 		web.Post("/api/v1/memory/add", "Remember a note", h.add).MaxBody(maxNote).Tag("memory"),
@@ -47,7 +48,7 @@ func Routes(m Memory) []web.Route {
 		web.Get("/api/v1/panel/items", "Memories, newest first", h.items).Tag("panel"),
 		web.Get("/api/v1/panel/sessions", "Sessions, newest first", h.sessions).Tag("panel"),
 		web.Get("/api/v1/panel/sessions/{id}", "A session with its turns", h.transcript).Tag("panel"),
-	}
+	}...)
 }
 
 type host struct{ memory Memory }

@@ -91,7 +91,8 @@ func logSecrets(t *testing.T, m Journaled) {
 	key := "sk-" + "ant-" + "api03-" + strings.Repeat("Zq9x", 20) + "AA"
 	note := mustAdd(t, m, ambry.Note{Content: "a note about the zebra crossing", Title: "zebra title"}, "")
 	for _, q := range []ambry.Query{
-		{Query: "zebra " + key}, {Query: strings.Repeat("word ", 405) + key + strings.Repeat(" more", 500)},
+		{Query: "zebra " + key},
+		{Query: strings.Repeat("word ", 405) + key + strings.Repeat(" more", 500)},
 		{Query: "zebra", Project: key, Tags: []string{key}, Agents: []string{key}, Source: key, SessionID: key, InSession: key},
 	} {
 		mustSearch(t, m, q)
@@ -258,8 +259,12 @@ func givenOnce(t *testing.T, m Journaled) {
 		name, session string
 		given         bool
 	}{
-		{"first", "one", true}, {"again", "one", false}, {"another session", "two", true}, {"without a session", "", true},
-		{"without a session, again", "", true}, {"and again", "one", false},
+		{"first", "one", true},
+		{"again", "one", false},
+		{"another session", "two", true},
+		{"without a session", "", true},
+		{"without a session, again", "", true},
+		{"and again", "one", false},
 	} {
 		if hits, given := ask(step.session); hits != 1 || given != step.given {
 			t.Errorf("%s: got %d hits, given %v; want 1, %v", step.name, hits, given, step.given)

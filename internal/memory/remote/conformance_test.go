@@ -22,3 +22,10 @@ func TestJournalConformance(t *testing.T) {
 		return there
 	})
 }
+
+func TestTurnsConformance(t *testing.T) {
+	memorytest.RunTurns(t, func(t *testing.T) memorytest.Told {
+		there, _ := wall(t, real(t))
+		return there
+	})
+}

@@ -25,6 +25,7 @@ var (
 	_ memory.Runtime = (*Client)(nil)
 	_ memory.Panel   = (*Client)(nil)
 	_ memory.Journal = (*Client)(nil)
+	_ memory.Turns   = (*Client)(nil)
 )
 
 // Target returns where the runtime is now and the bearer token that opens it.
@@ -162,11 +163,14 @@ func (c *Client) Forget(ctx context.Context, id, key string) (f ambry.Forgotten,
 	return f, c.write(ctx, http.MethodDelete, path, key, nil, &f)
 }
 
-// idShape is what the host takes for an id. No memory has another one.
+// idShape is what the host takes for an id. Nothing has another one.
 var idShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
 
+// isID reports whether id can stand in a path as it is.
+func isID(id string) bool { return idShape.MatchString(id) && id != "." && id != ".." }
+
 func memoryPath(id string) (string, error) {
-	if !idShape.MatchString(id) || id == "." || id == ".." {
+	if !isID(id) {
 		return "", ambry.NotFound.Errorf("there is no memory of that id")
 	}
 	return "/api/v1/memory/" + id, nil

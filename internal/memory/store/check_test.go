@@ -41,6 +41,8 @@ var wrong = []struct{ rule, query string }{
 		AND NOT EXISTS (SELECT 1 FROM copy AS c WHERE c.turn = t.id AND c.session = t.session)`},
 	{"a trace has the session of its turn", `SELECT m.id FROM memory AS m JOIN turn AS t ON t.id = m.turn WHERE m.session IS NOT t.session`},
 	{"what is forgotten is gone", `SELECT public FROM tombstone WHERE public IN (SELECT public FROM memory) OR turn IN (SELECT key FROM turn)`},
+	{"what was told of has its turn", `SELECT id, state, turn FROM live_turn WHERE (state IN ('told', 'read')) IS NOT (turn IS NOT NULL)`},
+	{"only what is started keeps its request", `SELECT id FROM live_turn WHERE state <> 'started' AND query <> ''`},
 	{"calls are counted", `
 		WITH recount AS (SELECT tool, agent, count(*) AS n, sum(bytes) AS bytes FROM recall_log GROUP BY 1, 2)
 		SELECT r.tool, t.tool, r.n, t.n FROM recount AS r FULL JOIN (SELECT * FROM recall_tally WHERE n <> 0 OR bytes <> 0) AS t USING (tool, agent)

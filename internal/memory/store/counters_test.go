@@ -38,7 +38,7 @@ type random struct {
 }
 
 func (r *random) step() {
-	switch r.IntN(12) {
+	switch r.IntN(14) {
 	case 0, 1, 2, 3, 4:
 		mustImport(r.t, r.s, r.conversation())
 	case 5:
@@ -68,11 +68,49 @@ func (r *random) step() {
 		c := store.Call{ID: id, Tool: r.pick("memory_search", "memory_add"), Agent: r.pick("", "codex"), At: day, Took: time.Duration(r.IntN(1e9))}
 		c.Output.Hits = []ambry.LoggedHit{{ID: memory, Score: r.Float64(), Injected: r.IntN(2) == 0}}
 		r.s.Record(func() store.Call { return c })
+	case 12:
+		r.tell()
+	case 13:
+		r.read()
 	case 11:
 		verdict := []ambry.Verdict{ambry.VerdictUsed, ambry.VerdictIgnored, ambry.VerdictHelpful, ambry.VerdictWrong}[r.IntN(4)]
 		_, err := r.s.Feedback(r.t.Context(), r.id(), ambry.Feedback{Verdict: verdict, SearchID: r.pick("", "search1", "search2")}, "")
 		r.allow(err, ambry.NotFound)
 	}
+}
+
+// exchange is one of few, so that agents and logs tell of the same.
+func (r *random) exchange() (request, answer string, at time.Time) {
+	n := r.IntN(6)
+	return fmt.Sprint("request ", n, " that is long enough to be recognised by itself, whenever it comes"), fmt.Sprint("answer ", n), day.Add(time.Duration(n) * time.Hour)
+}
+
+// tell tells of a turn as an agent does.
+func (r *random) tell() {
+	request, answer, at := r.exchange()
+	told := store.Told{Session: ambry.Session{Agent: r.pick("codex", "claude_code"), ID: r.pick("live", "session1")}, Tags: []string{r.words()}}
+	told.Turn = ambry.Turn{ID: fmt.Sprint("turn", r.IntN(12)), At: at, Messages: []ambry.Message{
+		{ID: "q", Role: ambry.User, Text: request}, {ID: "a", Role: ambry.Assistant, Text: answer},
+	}}
+	if r.IntN(2) == 0 {
+		b := ambry.TurnStart{SessionID: told.Session.ID, Source: told.Session.Agent, TurnID: told.Turn.ID, Query: request}
+		_, err := r.s.StartTurn(r.t.Context(), b)
+		r.allow(err, "")
+	}
+	_, err := r.s.CompleteTurn(r.t.Context(), told, "")
+	r.allow(err, ambry.Gone)
+}
+
+// read imports what the log of an agent has of a turn.
+func (r *random) read() {
+	request, answer, at := r.exchange()
+	mustImport(r.t, r.s, ambry.Conversation{
+		Session: ambry.Session{Agent: r.pick("codex", "claude_code"), ID: r.pick("log", "session1", "session2"), StartedAt: day},
+		Turns: []ambry.Turn{{ID: r.pick("turn1", "turn2", fmt.Sprint("logged", r.IntN(20))), At: at.Add(time.Second), Messages: []ambry.Message{
+			{ID: "q", Role: ambry.User, Text: request},
+			{ID: "a", Role: ambry.Assistant, Text: answer, Calls: make([]ambry.ToolCall, r.IntN(2))},
+		}}},
+	})
 }
 
 func (r *random) allow(err error, kind ambry.Kind) {

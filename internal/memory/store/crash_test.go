@@ -65,7 +65,33 @@ func writeUntilKilled(path, round string) error {
 			said("session", id)
 		}
 	}()
+	go func() {
+		for i := 0; ; i++ {
+			id := fmt.Sprintf("%s-%d", round, i)
+			if _, err := s.StartTurn(context.Background(), ambry.TurnStart{SessionID: "live", Source: "codex", TurnID: id, Query: "asked " + id}); err != nil {
+				errs <- err
+				return
+			}
+			said("start", id)
+			done, err := s.CompleteTurn(context.Background(), toldTurn(id), "")
+			if err != nil {
+				errs <- err
+				return
+			}
+			said("turn", id+" "+done.MemoryID)
+		}
+	}()
 	return <-errs
+}
+
+// toldTurn is a turn as an agent tells of it.
+func toldTurn(id string) store.Told {
+	return store.Told{
+		Session: ambry.Session{Agent: "codex", ID: "live"},
+		Turn: ambry.Turn{ID: id, At: day, Messages: []ambry.Message{
+			{ID: "q", Role: ambry.User, Text: "asked " + id}, {ID: "a", Role: ambry.Assistant, Text: "answered " + id},
+		}},
+	}
 }
 
 // crashTalk is a session whose last turn every other session has too, so that
@@ -143,6 +169,10 @@ func checkAcknowledged(t *testing.T, s *store.Store, lines []string) {
 			}
 			continue
 		}
+		if what == "start" || what == "turn" {
+			checkTurn(t, s, line)
+			continue
+		}
 		key, id, _ := strings.Cut(rest, " ")
 		m, err := s.Add(t.Context(), ambry.Note{Content: "note " + key}, key)
 		if err != nil || m.ID != id {
@@ -152,5 +182,22 @@ func checkAcknowledged(t *testing.T, s *store.Store, lines []string) {
 			t.Errorf("%s is there twice", id)
 		}
 		notes[id] = true
+	}
+}
+
+// checkTurn looks for a turn that was told of, and tells of it again.
+func checkTurn(t *testing.T, s *store.Store, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	began, err := s.Began(t.Context(), "live", "", words[1])
+	if err != nil || began.Query != "asked "+words[1] {
+		t.Errorf("%s was acknowledged, but it began with %q and error %v", line, began.Query, err)
+	}
+	if words[0] == "start" {
+		return
+	}
+	done, err := s.CompleteTurn(t.Context(), toldTurn(words[1]), "")
+	if err != nil || done.MemoryID != words[2] {
+		t.Errorf("%s was acknowledged, but telling it again gave %s and error %v", line, done.MemoryID, err)
 	}
 }

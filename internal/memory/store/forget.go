@@ -93,7 +93,10 @@ func (t *tx) dropTurn(turn, session int64) error {
 		return fmt.Errorf("read a turn: %w", err)
 	}
 	t.countTurns(session, c.negated())
-	for _, q := range []string{`DELETE FROM copy WHERE turn = ?`, `DELETE FROM turn WHERE id = ?`} {
+	for _, q := range []string{
+		`UPDATE live_turn SET state = 'forgotten', turn = NULL WHERE turn = ?`,
+		`DELETE FROM copy WHERE turn = ?`, `DELETE FROM turn WHERE id = ?`,
+	} {
 		if err := t.exec(q, turn); err != nil {
 			return fmt.Errorf("delete a turn: %w", err)
 		}

@@ -203,10 +203,7 @@ func (t *tx) importTurn(s *session, d *draft) (outcome, error) {
 		return left, err
 	}
 	if !ok {
-		if gone, err := t.forgotten(s.agent, d); err != nil || gone {
-			return left, err
-		}
-		return added, t.addTurn(*s, d)
+		return t.importNew(*s, d)
 	}
 	// Another import may have brought it since it was prepared.
 	if same, err := unchanged(t, s.id, *d); err != nil || same {
@@ -216,6 +213,22 @@ func (t *tx) importTurn(s *session, d *draft) (outcome, error) {
 		return updated, t.replace(*s, held, d)
 	}
 	return updated, t.share(s, held, d)
+}
+
+// importNew writes a turn that is not known under its id: it may have been told
+// of by the agent itself, or forgotten.
+func (t *tx) importNew(s session, d *draft) (outcome, error) {
+	if gone, err := t.forgotten(s.agent, d); err != nil || gone {
+		return left, err
+	}
+	twin, ok, err := t.toldTwin(s, d)
+	switch {
+	case err != nil || ok && twin.state == turnForgotten:
+		return left, err
+	case ok:
+		return updated, t.adopt(s, twin, d)
+	}
+	return added, t.addTurn(s, d)
 }
 
 // place is where a session's copy of a turn stands.

@@ -135,9 +135,10 @@ func (t *tx) pruneCounters(oldest int64) error {
 		return nil
 	}
 	for query, limit := range map[string]int64{
-		`DELETE FROM feedback WHERE at < ? AND search <> ''`: oldest,
-		`DELETE FROM recall_day WHERE day < ?`:               dayOf(t.now) - maxDays,
-		`DELETE FROM recall_time WHERE day < ?`:              dayOf(t.now) - maxDays,
+		`DELETE FROM live_turn WHERE started_at < ? AND state = 'started'`: t.now - keepStarted.Milliseconds(),
+		`DELETE FROM feedback WHERE at < ? AND search <> ''`:               oldest,
+		`DELETE FROM recall_day WHERE day < ?`:                             dayOf(t.now) - maxDays,
+		`DELETE FROM recall_time WHERE day < ?`:                            dayOf(t.now) - maxDays,
 	} {
 		if err := t.exec(query, limit); err != nil {
 			return fmt.Errorf("prune the counters of calls: %w", err)

@@ -45,7 +45,8 @@ type content struct {
 	terms          terms
 	at             int64 // Unix milliseconds, 0 if unknown
 	counts         counts
-	visible        bool // there is something to show and to find
+	tags           []string // that a new memory gets
+	visible        bool     // there is something to show and to find
 }
 
 // terms are the two columns of the text index that hold text.

@@ -75,13 +75,16 @@ func (t *tx) addTrace(turn int64, key digest, s session, c content) error {
 	}
 	m.public = publicID(ambry.L1, key)
 	m.cell.layer, m.cell.status = string(ambry.L1), string(ambry.Activated)
-	m.id, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, created_at, updated_at, title, summary)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), s.id, turn, m.created, t.now, c.title, c.summary)
+	if m.tags, err = formatTags(c.tags); err != nil {
+		return err
+	}
+	m.id, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, created_at, updated_at, title, summary, tags)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), s.id, turn, m.created, t.now, c.title, c.summary, m.tags)
 	if err != nil {
 		return fmt.Errorf("add a memory: %w", err)
 	}
-	m.version, m.tags = 1, "[]"
+	m.version = 1
 	return t.entered(m, c.terms)
 }
 

@@ -17,6 +17,8 @@ type tx struct {
 	days     map[int64]int64
 	sessions map[int64]counts
 	entries  []entry
+
+	told *bool // whether any turn was told of; nil before anybody asked
 }
 
 // counts is what turns add to a session and to the totals.
