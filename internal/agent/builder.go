@@ -83,8 +83,9 @@ func (b *Builder) Finish() ambry.Conversation {
 	return b.take()
 }
 
-// item is [Builder.Finish] with what was counted since the item before.
-func (b *Builder) item() Item {
+// Item is [Builder.Finish] with what was counted since the item before. It has
+// no mark yet.
+func (b *Builder) Item() Item {
 	item := Item{Conversation: b.Finish(), Read: b.took, Skipped: b.skipped, Notes: b.notes}
 	b.took, b.skipped, b.notes = 0, 0, nil
 	return item

@@ -103,7 +103,7 @@ func (r Rows) Read(ctx context.Context, src Source, from Mark) iter.Seq2[Item, e
 		}
 		left, stopped := src.Size, false
 		err = r.Each(ctx, db, src, next.Cursor, func(b *Builder, cursor string) bool {
-			item := b.item()
+			item := b.Item()
 			for _, t := range item.Conversation.Turns {
 				next.Messages += int64(len(t.Messages))
 			}
