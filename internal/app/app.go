@@ -67,11 +67,4 @@ type atLeastWarn struct{ slog.Leveler }
 // Level returns the level.
 func (l atLeastWarn) Level() slog.Level { return max(l.Leveler.Level(), slog.LevelWarn) }
 
-func (o Options) getenv(name string) string {
-	if o.Getenv == nil {
-		return ""
-	}
-	return o.Getenv(name)
-}
-
 func now() time.Time { return time.Now() }

@@ -114,7 +114,7 @@ func (c *config) reload(bus *event.Bus, log *slog.Logger) {
 	}
 	log.Info("the settings changed", "keys", keys, "after_restart", restart)
 	for _, w := range next.Warnings {
-		log.Warn(w)
+		log.Warn("settings", "warning", w)
 	}
 	bus.Publish(ambry.SettingsChanged{Section: "config", Fields: append([]string{}, keys...), Restart: restart})
 }

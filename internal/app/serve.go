@@ -49,7 +49,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	}
 	defer logFile.Close()
 	for _, w := range config.get().Warnings {
-		log.Warn(w)
+		log.Warn("settings", "warning", w)
 	}
 	if err := home.RemoveTemps(h.Dir()); err != nil {
 		log.Warn("remove files that a crash left", "err", err)
