@@ -85,3 +85,19 @@ type Turns interface {
 	// forgotten it is [ambry.Gone].
 	CompleteTurn(ctx context.Context, turn string, c ambry.TurnComplete, key string) (ambry.TurnCompleted, error)
 }
+
+// Insight is what a person looks through beside [Panel], at the same speed.
+type Insight interface {
+	// Analysis says what became of the memories. What was answered before is in it.
+	Analysis(ctx context.Context) (ambry.Analysis, error)
+
+	Tasks(ctx context.Context, q ambry.TasksQuery) (ambry.Tasks, error)
+
+	// Processing says how far memories are made ready, in the order of ids, of
+	// which there are 10,000 at most. Those that are not there are left out.
+	Processing(ctx context.Context, ids []string) (ambry.Processing, error)
+
+	// Related returns the neighbours of a memory in its session, and up to limit
+	// memories of its project that share rare words with it; 0 means 10.
+	Related(ctx context.Context, id string, limit int) (ambry.Related, error)
+}

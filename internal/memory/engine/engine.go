@@ -20,6 +20,7 @@ var (
 	_ memory.Panel   = (*Engine)(nil)
 	_ memory.Journal = (*Engine)(nil)
 	_ memory.Turns   = (*Engine)(nil)
+	_ memory.Insight = (*Engine)(nil)
 )
 
 // Config says what an engine is made of. Store is needed; whoever opened it

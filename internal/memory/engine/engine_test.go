@@ -36,3 +36,7 @@ func TestJournalConformance(t *testing.T) {
 func TestTurnsConformance(t *testing.T) {
 	memorytest.RunTurns(t, func(t *testing.T) memorytest.Told { return open(t) })
 }
+
+func TestInsightConformance(t *testing.T) {
+	memorytest.RunInsight(t, func(t *testing.T) memorytest.Insightful { return open(t) })
+}

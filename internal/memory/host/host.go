@@ -24,6 +24,7 @@ type Memory interface {
 	memory.Panel
 	memory.Journal
 	memory.Turns
+	memory.Insight
 }
 
 // maxNote limits the body of a note, in bytes.
@@ -43,8 +44,12 @@ func Routes(m Memory) []web.Route {
 		web.Delete("/api/v1/memory/{id}", "Forget a memory", h.forget).Tag("memory"),
 		web.Get("/api/v1/memory/{id}/source", "Where a memory came from", h.source).Tag("memory"),
 		web.Post("/api/v1/memory/{id}/feedback", "Say what a memory was good for", h.feedback).Tag("memory"),
+		web.Get("/api/v1/memory/{id}/related", "What has to do with a memory", h.related).Tag("memory"),
+		web.Post("/api/v1/memory/processing/status", "How far memories are made ready", h.processing).Tag("memory"),
 		web.Get("/api/v1/memory/logs", "What was asked, newest first", h.logs).Tag("memory"),
 		web.Get("/api/v1/panel/overview", "Counts of everything", h.overview).Tag("panel"),
+		web.Get("/api/v1/panel/analysis", "What became of the memories, and how fast they were there", h.analysis).Tag("panel"),
+		web.Get("/api/v1/panel/tasks", "Sessions as lists of what was asked, newest first", h.tasks).Tag("panel"),
 		web.Get("/api/v1/panel/items", "Memories, newest first", h.items).Tag("panel"),
 		web.Get("/api/v1/panel/sessions", "Sessions, newest first", h.sessions).Tag("panel"),
 		web.Get("/api/v1/panel/sessions/{id}", "A session with its turns", h.transcript).Tag("panel"),

@@ -168,6 +168,7 @@ func TestEveryRouteWantsTheToken(t *testing.T) {
 		"GET /api/v1/health", "POST /api/v1/memory/search", "POST /api/v1/memory/add", "POST /api/v1/memory/import",
 		"GET /api/v1/memory/x", "PATCH /api/v1/memory/x", "DELETE /api/v1/memory/x", "GET /api/v1/memory/x/source",
 		"GET /api/v1/panel/overview", "GET /api/v1/panel/items", "GET /api/v1/panel/sessions", "GET /api/v1/panel/sessions/x",
+		"GET /api/v1/memory/x/related", "POST /api/v1/memory/processing/status", "GET /api/v1/panel/analysis", "GET /api/v1/panel/tasks",
 		"POST /api/v1/memory/x/feedback", "GET /api/v1/memory/logs",
 		"POST /api/v1/sessions/open", "POST /api/v1/sessions/x/close", "POST /api/v1/turns/start", "POST /api/v1/turns/x/complete",
 	} {

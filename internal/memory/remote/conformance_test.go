@@ -29,3 +29,10 @@ func TestTurnsConformance(t *testing.T) {
 		return there
 	})
 }
+
+func TestInsightConformance(t *testing.T) {
+	memorytest.RunInsight(t, func(t *testing.T) memorytest.Insightful {
+		there, _ := wall(t, real(t))
+		return there
+	})
+}

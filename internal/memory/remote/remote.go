@@ -26,6 +26,7 @@ var (
 	_ memory.Panel   = (*Client)(nil)
 	_ memory.Journal = (*Client)(nil)
 	_ memory.Turns   = (*Client)(nil)
+	_ memory.Insight = (*Client)(nil)
 )
 
 // Target returns where the runtime is now and the bearer token that opens it.

@@ -135,6 +135,12 @@ func TestTheWallChangesNothing(t *testing.T) {
 	nothing := func(f func(context.Context) (ambry.Overview, error)) func(context.Context, int) (ambry.Overview, error) {
 		return func(ctx context.Context, _ int) (ambry.Overview, error) { return f(ctx) }
 	}
+	same(t, "tasks", there.Tasks, here.Tasks, ambry.TasksQuery{Text: "parser & co", Page: 1})
+	same(t, "processing", there.Processing, here.Processing, []string{note.ID, "a b"})
+	related := func(m memory.Insight) func(context.Context, string) (ambry.Related, error) {
+		return func(ctx context.Context, id string) (ambry.Related, error) { return m.Related(ctx, id, 5) }
+	}
+	same(t, "related", related(there), related(here), note.ID)
 	same(t, "logs", there.Logs, here.Logs, ambry.LogsQuery{Tools: []string{"memory_add", "memory_search"}, Exclude: []string{"a", "b c&d"}, Limit: 3, Offset: 1})
 	feedback := func(m memory.Journal) func(context.Context, ambry.Feedback) (ambry.FeedbackTaken, error) {
 		return func(ctx context.Context, f ambry.Feedback) (ambry.FeedbackTaken, error) {

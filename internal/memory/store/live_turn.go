@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -289,10 +288,12 @@ func (t *tx) tellAgain(s session, d *draft) error {
 
 func (t *tx) completed(s session, l liveTurn, d *draft) (ambry.TurnCompleted, error) {
 	out := ambry.TurnCompleted{
-		TurnID: d.turn.ID, SessionID: s.external, EpisodeID: episodeID(s), RawTurnID: "raw_" + hex.EncodeToString(d.key[:10]),
+		TurnID: d.turn.ID, SessionID: s.external, EpisodeID: episodeID(s),
 		Known: l.state == turnRead, Jobs: []ambry.Job{}, ServerTime: timeOf(t.now),
 	}
-	_, err := found(t.row(`SELECT public FROM memory WHERE turn = ?`, l.turn).Scan(&out.MemoryID))
+	var key []byte
+	err := t.row(`SELECT t.key, coalesce(m.public, '') FROM turn AS t LEFT JOIN memory AS m ON m.turn = t.id WHERE t.id = ?`, l.turn).Scan(&key, &out.MemoryID)
+	out.RawTurnID = rawTurnID(key)
 	if err == nil {
 		err = t.row(`SELECT coalesce(max(seq), 0) FROM change`).Scan(&out.ChangeSeq)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"ambry.dev/ambry"
 )
@@ -84,7 +83,7 @@ const maxDays = 371
 func (r reader) days() ([]ambry.DayCount, error) {
 	rows, err := r.rows(`SELECT day, n FROM (SELECT day, n FROM day WHERE n > 0 ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
 	out, err := collectRows(rows, err, scanTwo(func(day, n int64) ambry.DayCount {
-		return ambry.DayCount{Date: time.Unix(day*dayMs/1000, 0).UTC().Format(time.DateOnly), Count: n}
+		return ambry.DayCount{Date: dateOf(day), Count: n}
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("read days: %w", err)

@@ -61,7 +61,7 @@ func TestSearchBeginsInTheIndex(t *testing.T) {
 }
 
 // wholeTable matches a step that reads all rows of a table that grows.
-var wholeTable = regexp.MustCompile(`^SCAN (memory|turn|session|change|recall_log|feedback|uses|m|t|s|l|f|u)\b( USING COVERING INDEX)?`)
+var wholeTable = regexp.MustCompile(`^SCAN (memory|turn|session|change|recall_log|feedback|uses|live_turn|live_session|m|t|s|l|f|u|x)\b( USING COVERING INDEX)?`)
 
 // TestNoPageReadsAWholeTable calls everything that reads and looks at the plans
 // of all that it asked.
@@ -96,6 +96,13 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 		},
 		func() error { _, err := s.Logs(ctx, ambry.LogsQuery{Tools: []string{ambry.ToolAdd}}); return err },
 		func() error { _, err := s.Given(ctx, "s"); return err },
+		func() error { _, err := s.Analysis(ctx); return err },
+		func() error { _, err := s.Tasks(ctx, ambry.TasksQuery{}); return err },
+		func() error { _, err := s.TasksOf(ctx, []int64{found[0].Row}, ambry.TasksQuery{}); return err },
+		func() error { _, err := s.Processing(ctx, []string{texts[0].ID}); return err },
+		func() error { _, err := s.Neighbours(ctx, texts[0].ID); return err },
+		func() error { _, err := s.Began(ctx, "s", "codex", "t"); return err },
+		func() error { _, err := s.Session(ctx, "s", "codex"); return err },
 		func() error { _, err := s.Get(ctx, texts[0].ID); return err },
 		func() error { _, err := s.Overview(ctx); return err },
 		func() error { _, err := s.Health(ctx); return err },
