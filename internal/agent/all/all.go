@@ -5,6 +5,7 @@ import (
 	"ambry.dev/ambry/internal/agent"
 	"ambry.dev/ambry/internal/agent/claudecode"
 	"ambry.dev/ambry/internal/agent/codex"
+	"ambry.dev/ambry/internal/agent/opencode"
 )
 
 // Agents returns every agent, in the order in which people see them.
@@ -12,5 +13,6 @@ func Agents() []agent.Agent {
 	return []agent.Agent{
 		claudecode.Agent(),
 		codex.Agent(),
+		opencode.Agent(),
 	}
 }
