@@ -39,7 +39,7 @@ const floors = `
 3  converse            language channel memory model redact
 3  account             language secret event home
 3  keep                language secret event home memory state
-3  memory/recall       language memory/store memory/words model
+3  memory/recall       language memory/store memory/words memory/when model
 3  memory/learn        language memory/store memory/words model
 3  memory/host         language memory redact web
 3  memory/remote       language memory redact web
@@ -66,6 +66,7 @@ const floors = `
 0  language
 0  home
 0  memory/words
+0  memory/when
 `
 
 // families are the kinds of plug-in: each folder of one is in its all/all.go.
