@@ -2,120 +2,157 @@ package recall
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"ambry.dev/ambry/internal/memory/store"
 )
 
-// candidate is a memory that the index gave, and whether it has all words.
-type candidate struct {
-	store.Candidate
-	all bool
-}
-
-// candidates asks the index for memories with all words; if these are few, for
-// those with some; and if these are few too, for those with the common words that
-// were left out. It also counts the matches, of the last question it asked.
-func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]candidate, int, error) {
-	if len(a.units) == 0 && len(a.prefix) == 0 && a.unfiltered() {
+// candidates asks the index for memories that have any of the words, best first,
+// and counts the matches. Parts of identifiers and common words are asked for
+// when the others find little.
+func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]store.Candidate, int, error) {
+	if len(a.units) == 0 && len(a.prefix) == 0 && a.unfiltered() && a.window.From.IsZero() {
 		return nil, 0, nil
 	}
-	matches, err := r.matches(ctx, a)
-	if err != nil {
-		return nil, 0, err
-	}
-	var last store.Match
-	out := make([]candidate, 0, maxCandidates)
-	seen := make(map[int64]bool, maxCandidates)
-	for i, m := range matches {
-		if i > 0 && len(out) >= limit {
-			break
-		}
-		last = m
-		found, err := r.store.Candidates(ctx, m, maxCandidates)
-		if err != nil {
+	found := pool{best: make([]store.Candidate, 0, maxCandidates), known: make(map[int64]bool, maxCandidates)}
+	if a.window.Days() > 0 {
+		m := a.any()
+		m.During = store.Days{From: a.window.From, To: a.window.To}
+		if err := found.ask(ctx, r.store, m, maxInWindow, 1); err != nil {
 			return nil, 0, err
 		}
-		for _, c := range found {
-			if !seen[c.Row] {
-				out, seen[c.Row] = append(out, candidate{Candidate: c, all: len(m.All) > 0}), true
+		if len(found.best) < maxInWindow && a.window.Days() <= maxWholeDays {
+			m.Any, m.Prefix = nil, nil // it may have happened in other words
+			if err := found.ask(ctx, r.store, m, maxInWindow-len(found.best), 1); err != nil {
+				return nil, 0, err
 			}
 		}
 	}
-	total := len(out)
-	if total >= maxCandidates && a.filter.After.IsZero() && a.filter.Before.IsZero() {
-		if total, err = r.store.Count(ctx, last, maxTotal); err != nil {
+	if len(a.units) == 0 && len(a.prefix) == 0 && a.unfiltered() {
+		return found.best, len(found.best), nil
+	}
+	counts := 1.0
+	for _, m := range r.matches(a) {
+		if counts < 1 && len(found.best) >= limit {
+			break
+		}
+		if err := found.ask(ctx, r.store, m, maxCandidates, counts); err != nil {
 			return nil, 0, err
 		}
+		counts = partGain
 	}
-	return out, total, nil
+	total := len(found.best)
+	if found.full && a.filter.After.IsZero() && a.filter.Before.IsZero() {
+		n, err := r.store.Count(ctx, found.last, maxTotal)
+		if err != nil {
+			return nil, 0, err
+		}
+		total = max(total, n)
+	}
+	return found.best, total, nil
+}
+
+// pool gathers what several questions to the index find.
+type pool struct {
+	best  []store.Candidate
+	known map[int64]bool
+	last  store.Match
+	top   float64 // the best score
+	full  bool    // the last question had more answers than were asked for
+}
+
+// ask asks for n more. What is found counts as it scores, or so much less than
+// what was found before, whose scores are of another question.
+func (p *pool) ask(ctx context.Context, s *store.Store, m store.Match, n int, counts float64) error {
+	found, err := s.Candidates(ctx, m, n)
+	if err != nil {
+		return err
+	}
+	scale := 1.0
+	if counts < 1 && p.top > 0 && len(found) > 0 {
+		scale = counts * p.top / max(found[0].Score, 1e-9)
+	}
+	for _, c := range found {
+		c.Score *= scale
+		p.top = max(p.top, c.Score)
+		if !p.known[c.Row] {
+			p.best, p.known[c.Row] = append(p.best, c), true
+		}
+	}
+	p.last, p.full = m, len(found) >= n
+	return nil
 }
 
 // matches lists what to ask the index for, until there is enough. Common words
 // are asked for only when fewer than two rarer ones remain, and then only among
 // the latest of their many matches: which of these says a word once more does
 // not matter. In a small memory no word is common.
-func (r *Recall) matches(ctx context.Context, a asked) ([]store.Match, error) {
-	rare, err := r.rare(ctx, a.units)
-	if err != nil {
-		return nil, err
+func (r *Recall) matches(a asked) []store.Match {
+	rare := a
+	rare.units = nil
+	parts := false
+	for _, u := range a.units {
+		if !u.common {
+			rare.units = append(rare.units, u)
+			parts = parts || len(u.parts) > 0
+		}
 	}
-	all := a
-	if len(rare) >= 2 {
-		all.units = rare
+	var out []store.Match
+	if len(rare.units) > 0 || len(a.units) == 0 {
+		out = append(out, rare.any())
 	}
-	out := []store.Match{all.all()}
-	if len(rare) == 0 && len(a.units) > 0 {
-		out[0].Latest = maxScored
+	if parts {
+		out = append(out, rare.parts())
 	}
-	some := a
-	some.units = rare
-	if some.hasMore() || len(rare) < len(all.units) && len(rare) > 0 {
-		out = append(out, some.any())
-	}
-	if len(rare) < len(a.units) && len(a.units) > 1 {
+	if len(rare.units) < 2 && len(rare.units) < len(a.units) {
+		all := a.all()
+		all.Latest = maxScored
 		any := a.any()
 		any.Latest = maxScored
-		out = append(out, any)
+		out = append(out, all, any)
 	}
-	return out, nil
+	return out
 }
 
-// hasMore reports whether asking for any of the words can find more than asking
-// for all of them.
-func (a asked) hasMore() bool {
-	return len(a.units) > 1 || len(a.prefix) > 0 || len(a.units) == 1 && len(a.units[0].parts) > 0
-}
-
-// rare returns the units, and their parts, that are not common.
-func (r *Recall) rare(ctx context.Context, units []unit) ([]unit, error) {
+// weigh tells how much each unit says: the rarer it is in this memory, the more.
+func (r *Recall) weigh(ctx context.Context, a *asked) error {
 	h, err := r.store.Health(ctx)
-	if err != nil || h.Memories < commonFrom {
-		return units, err
+	if err != nil {
+		return err
 	}
-	var out []unit
-	for _, u := range units {
-		common, err := r.isCommon(ctx, u.term, h.Memories)
+	for i := range a.units {
+		u := &a.units[i]
+		n, err := r.frequency(ctx, u.term, h.Memories)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if common {
-			continue
+		u.known, u.weight = n, rarity(n, h.Memories)
+		if u.weak {
+			u.weight *= weakPair
 		}
-		parts := u.parts
-		u.parts = nil
-		for _, p := range parts {
-			if common, err = r.isCommon(ctx, p, h.Memories); err != nil {
-				return nil, err
+		u.common = isCommon(n, h.Memories)
+		a.weight += u.weight
+		kept := u.parts[:0:0]
+		for _, p := range u.parts {
+			if n, err = r.frequency(ctx, p, h.Memories); err != nil {
+				return err
 			}
-			if !common {
-				u.parts = append(u.parts, p)
+			if !isCommon(n, h.Memories) {
+				kept = append(kept, p)
 			}
 		}
-		out = append(out, u)
+		u.parts = kept
 	}
-	return out, nil
+	return r.spell(ctx, a, h.Memories)
 }
+
+// rarity is the weight of a word that is in n of total memories, as in BM25.
+func rarity(n, total int64) float64 {
+	return math.Log1p((float64(total-min(n, total)) + 0.5) / (float64(n) + 0.5))
+}
+
+func isCommon(n, total int64) bool { return total >= commonFrom && n > total/commonFraction }
 
 // frequencies remembers in how many memories a word is. It is guarded by mu.
 type frequencies struct {
@@ -127,25 +164,30 @@ type frequencies struct {
 // maxFrequencies bounds the words that are remembered.
 const maxFrequencies = 4096
 
-// isCommon reports whether a term is in more than a tenth of all memories. What
-// it found is good enough until the memory has grown by a quarter.
-func (r *Recall) isCommon(ctx context.Context, term string, total int64) (bool, error) {
+// frequency tells in how many memories a term is. What it found is good enough
+// until the memory has grown by a quarter, and in a large one it counts only until
+// the word is common.
+func (r *Recall) frequency(ctx context.Context, term string, total int64) (int64, error) {
 	f := &r.common
 	f.mu.Lock()
-	if f.known == nil || len(f.known) >= maxFrequencies || total > f.total+f.total/4 {
+	if f.known == nil || len(f.known) >= maxFrequencies || total > f.total+f.total/4 || total < f.total {
 		f.known, f.total = map[string]int64{}, total
 	}
 	n, ok := f.known[term]
 	f.mu.Unlock()
 	if ok {
-		return n > total/commonFraction, nil
+		return n, nil
 	}
-	counted, err := r.store.Count(ctx, store.Match{Any: []string{term}, Filter: store.Filter{Archived: true}}, int(total/commonFraction)+1)
+	limit := total + 1
+	if total >= commonFrom {
+		limit = total/commonFraction + 1
+	}
+	counted, err := r.store.Count(ctx, store.Match{Any: []string{term}, Own: true, Filter: store.Filter{Archived: true}}, int(limit))
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.known[term] = int64(counted)
-	return int64(counted) > total/commonFraction, nil
+	return int64(counted), nil
 }

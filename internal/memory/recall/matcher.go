@@ -13,7 +13,7 @@ type matcher struct {
 	unit   map[string]int // term → place in units; a part has that of its identifier
 	exact  map[string]bool
 	pairs  [1 << 16 / 64]uint64 // first two bytes of every term
-	units  int
+	asked  asked
 }
 
 // span is a place in a text where a unit is.
@@ -24,7 +24,7 @@ type span struct {
 }
 
 func newMatcher(c *words.Cutter, a asked) *matcher {
-	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, units: len(a.units)}
+	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, asked: a}
 	for i, u := range a.units {
 		m.add(u.term, i)
 		m.exact[u.term] = true

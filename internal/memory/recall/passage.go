@@ -29,6 +29,17 @@ type passage struct {
 	highlights [][2]int
 }
 
+// partGain is how much a part of an identifier counts, against the whole.
+const partGain = 0.3
+
+// gain of a span is what it says of the question.
+func (m *matcher) gain(s span) float64 {
+	if s.part {
+		return partGain * m.asked.units[s.unit].weight
+	}
+	return m.asked.units[s.unit].weight
+}
+
 // passageOf finds the densest part of a text. literal is where the very words of
 // the query stand, or -1.
 func passageOf(m *matcher, text string, literal int) passage {
@@ -37,17 +48,12 @@ func passageOf(m *matcher, text string, literal int) passage {
 		return passage{}
 	}
 	p := passage{text: text, spans: spans, phrase: literal >= 0}
-	counts := make([]int, m.units)
+	units := len(m.asked.units)
+	counts := make([]int, units)
+	seen := make([]float64, units)
 	value, all := 0.0, 0.0
-	gain := func(s span) float64 {
-		if s.part {
-			return 0.5
-		}
-		return 1
-	}
-	seen := make([]float64, m.units)
 	for _, s := range spans {
-		if g := gain(s); g > seen[s.unit] {
+		if g := m.gain(s); g > seen[s.unit] {
 			all += g - seen[s.unit]
 			seen[s.unit] = g
 		}
@@ -55,11 +61,11 @@ func passageOf(m *matcher, text string, literal int) passage {
 	best, from := 0.0, 0
 	for i, s := range spans {
 		if counts[s.unit]++; counts[s.unit] == 1 {
-			value += gain(s)
+			value += m.gain(s)
 		}
 		for spans[from].start < s.end-snippetBytes+leadingBytes && from < i {
 			if counts[spans[from].unit]--; counts[spans[from].unit] == 0 {
-				value -= gain(spans[from])
+				value -= m.gain(spans[from])
 			}
 			from++
 		}
@@ -70,7 +76,8 @@ func passageOf(m *matcher, text string, literal int) passage {
 	if literal >= 0 {
 		p.at = literal
 	}
-	p.cover, p.near = all/float64(max(m.units, 1)), best/float64(max(m.units, 1))
+	weight := max(m.asked.weight, 1e-9)
+	p.cover, p.near = all/weight, min(best/weight, all/weight)
 	return p
 }
 
@@ -83,9 +90,9 @@ func (p passage) better(o passage) bool {
 }
 
 func (p passage) value() float64 {
-	v := weighCover*p.cover + weighNear*p.near
+	v := weights[byCover]*p.cover + weights[byNear]*p.near
 	if p.phrase {
-		v += weighPhrase
+		v += weights[byPhrase]
 	}
 	return v
 }

@@ -7,6 +7,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/memory/when"
 	"ambry.dev/ambry/internal/memory/words"
 )
 
@@ -17,24 +18,35 @@ const maxUnits = 32
 // unit is one thing that is asked for: a word, an identifier with its parts, or
 // a pair of characters.
 type unit struct {
-	term  string
-	parts []string // of an identifier
+	term   string
+	parts  []string // of an identifier
+	known  int64    // in how many memories it is, as far as that was counted
+	weight float64  // how much it says; rare words say more
+	weak   bool     // a pair of characters that happen to be neighbours
+	common bool     // it is in so many memories that it tells none apart
 }
 
 // asked is a query as it was understood.
 type asked struct {
 	units   []unit
+	weight  float64    // of all units
 	phrases []string   // to be found literally, lower-cased
 	literal string     // all that was asked, lower-cased, for those who paste a line
 	not     [][]string // terms, of each word that is not wanted
 	prefix  []string   // beginnings of hexadecimal names
 	filter  store.Filter
+	window  when.Window // which time it is about; zero if it does not tell
+	tense   when.Tense
+	forTime bool // it asks when something was
 }
 
 // parse understands a query. Beside words it knows "a phrase", -word,
 // project:NAME, agent:ID, session:ID, after:DATE and before:DATE. What does not
 // make sense as one of these is taken as words.
-func parse(c *words.Cutter, q ambry.Query) asked {
+//
+// Words that say when, relative to now, are no words to look for. Without a now
+// they are.
+func parse(c *words.Cutter, q ambry.Query, now time.Time) asked {
 	a := asked{filter: store.Filter{
 		Layers: q.Layers, Tags: q.Tags, Agents: q.Agents, Project: q.Project, Session: q.InSession,
 		After: q.After, Before: q.Before,
@@ -65,7 +77,11 @@ func parse(c *words.Cutter, q ambry.Query) asked {
 	if len(a.phrases) == 0 {
 		a.literal = strings.ToLower(literal)
 	}
-	a.units, a.prefix = unitsOf(c, literal)
+	if !now.IsZero() {
+		a.window, _ = when.Parse(literal, now)
+	}
+	a.tense, a.forTime = when.TenseOf(literal), when.Asks(literal)
+	a.units, a.prefix = unitsOf(c, without(literal, a.window.Words))
 	for _, word := range not {
 		var terms []string
 		units, _ := unitsOf(c, word)
@@ -77,6 +93,16 @@ func parse(c *words.Cutter, q ambry.Query) asked {
 		}
 	}
 	return a
+}
+
+// without cuts the words out of text that say when; they are in lower case.
+func without(text, words string) string {
+	lower := strings.ToLower(text)
+	if words == "" || len(lower) != len(text) {
+		return text
+	}
+	before, after, _ := strings.Cut(lower, words)
+	return text[:len(before)] + " " + text[len(text)-len(after):]
 }
 
 // nextField returns the next word or quoted phrase of s, and what follows it.
@@ -190,7 +216,7 @@ func (b *builder) term(t words.Term) {
 		return
 	case t.Kind == words.Pair:
 		b.paired = t.End
-		b.add(unit{term: term}, false)
+		b.add(unit{term: term, weak: isWeak(term)}, stopWords[term])
 	case t.End <= b.whole:
 		b.part(term)
 	case t.Kind == words.Whole:
@@ -259,18 +285,31 @@ func (a asked) unfiltered() bool {
 
 // all asks for memories that have every unit.
 func (a asked) all() store.Match {
-	m := store.Match{Not: a.not, Filter: a.filter}
+	m := store.Match{Not: a.not, Filter: a.filter, Own: true}
 	for _, u := range a.units {
 		m.All = append(m.All, []string{u.term})
 	}
 	return m
 }
 
-// any asks for memories that have any unit, or a part of one.
+// single reports whether one word is asked for. Then it is looked for itself, not
+// what was said around it.
+func (a asked) single() bool { return len(a.units) == 1 }
+
+// any asks for memories that have any unit.
 func (a asked) any() store.Match {
-	m := store.Match{Not: a.not, Prefix: a.prefix, Filter: a.filter}
+	m := store.Match{Not: a.not, Prefix: a.prefix, Filter: a.filter, Own: a.single()}
 	for _, u := range a.units {
-		m.Any = append(append(m.Any, u.term), u.parts...)
+		m.Any = append(m.Any, u.term)
+	}
+	return m
+}
+
+// parts asks for memories that have any unit, or a part of one.
+func (a asked) parts() store.Match {
+	m := a.any()
+	for _, u := range a.units {
+		m.Any = append(m.Any, u.parts...)
 	}
 	return m
 }

@@ -40,13 +40,13 @@ func TestParse(t *testing.T) {
 		{query: "flaky agent:Codex agent:b project:infra session:abc", units: "flaki", filter: store.Filter{Agents: []string{"codex", "b"}, Project: "infra", Session: "abc"}},
 		{query: `flaky project:"my work"`, units: "flaki", filter: store.Filter{Project: "my work"}},
 		{query: "flaky after:2026-03-01 before:2026-04", units: "flaki", filter: store.Filter{After: march, Before: march.AddDate(0, 1, 0)}},
-		{query: "flaky after:yesterday", units: "flaki yesterday"},
+		{query: "flaky after:yesterday", units: "flaki"},
 		{query: "error: no such file", units: "error file"},
 		{query: "see 4fe2a91", units: "see 4fe2a91", prefix: []string{"4fe2a91"}},
 		{query: "deadbeef", units: "deadbeef"},
 	} {
 		t.Run(c.query, func(t *testing.T) {
-			a := parse(words.NewCutter(), ambry.Query{Query: c.query})
+			a := parse(words.NewCutter(), ambry.Query{Query: c.query}, march)
 			units := ""
 			for i, u := range a.units {
 				if i > 0 {

@@ -20,13 +20,17 @@ import (
 const (
 	defaultLimit   = 10
 	maxLimit       = 100
-	maxCandidates  = 100  // what the index gives
-	minClose       = 16   // of which so many, or half as many more than the limit, are looked at closely
-	maxTotal       = 1000 // matches are counted no further
-	defaultBudget  = 2000 // tokens of the context
+	maxCandidates  = 100      // what the index gives
+	maxWholeDays   = 7        // a time so short is looked at whole
+	maxInWindow    = 50       // of the time that a question is about
+	minClose       = 12       // of which so many, or a quarter more than the limit, are looked at closely
+	closeBytes     = 24 << 10 // as they are stored; more are looked at closely while they are no more
+	maxTotal       = 1000     // matches are counted no further
+	defaultBudget  = 2000     // tokens of the context
 	commonFrom     = 8_000
 	maxScored      = 4000 // of the matches of common words only
 	commonFraction = 10   // a word in more than a tenth of so many memories is common
+	minCover       = 0.12 // of a question must be in the best memory, or nothing is given to a prompt
 )
 
 // Recall searches a store. All methods may be called at the same time.
@@ -66,12 +70,15 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	}
 	cutter := r.borrow()
 	defer r.cutters.Put(cutter)
-	asked := parse(cutter, q)
+	asked := parse(cutter, q, r.now())
+	if err := r.weigh(ctx, &asked); err != nil {
+		return ambry.Answer{}, nil, err
+	}
 	found, total, err := r.candidates(ctx, asked, limit)
 	if err != nil {
 		return ambry.Answer{}, nil, err
 	}
-	closely := max(minClose, limit+limit/2)
+	closely := max(minClose, limit+limit/4)
 	if len(asked.phrases) > 0 {
 		closely = maxCandidates // the index knows no phrases
 	}
@@ -91,6 +98,9 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	if q.ContextBudget > 0 {
 		budget = q.ContextBudget
 	}
+	if len(best) > 0 && !best[0].answers(asked) {
+		best = nil
+	}
 	best = slices.DeleteFunc(best, func(r ranked) bool { return given(r.text.Memory) })
 	sections := pack(best, budget)
 	a.InjectedContext, a.TokenEstimate = fenced(sections)
@@ -106,7 +116,7 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 func (r *Recall) Find(ctx context.Context, text string) ([]int64, error) {
 	cutter := r.borrow()
 	defer r.cutters.Put(cutter)
-	asked := parse(cutter, ambry.Query{Query: text})
+	asked := parse(cutter, ambry.Query{Query: text}, time.Time{})
 	asked.filter.Archived = true
 	if len(asked.units) == 0 && asked.unfiltered() {
 		return nil, nil

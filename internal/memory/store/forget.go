@@ -92,6 +92,10 @@ func (t *tx) dropTurn(turn, session int64) error {
 	if err != nil {
 		return fmt.Errorf("read a turn: %w", err)
 	}
+	if err := t.moved(turn); err != nil {
+		return err
+	}
+	delete(t.w.gists, turn)
 	t.countTurns(session, c.negated())
 	for _, q := range []string{
 		`UPDATE live_turn SET state = 'forgotten', turn = NULL WHERE turn = ?`,

@@ -315,6 +315,9 @@ func (t *tx) replace(s session, held heldTurn, d *draft) error {
 
 // update writes a turn anew, with the session that owns it now.
 func (t *tx) update(held heldTurn, owner session, p place, key digest, hash []byte, copies int, c content) error {
+	if err := t.moved(held.id); err != nil { // from here, to where trace says
+		return err
+	}
 	err := t.exec(`UPDATE turn SET session = ?, at = ?, source = ?, line = ?, start = ?, stop = ?, row = ?, hash = ?, copies = ?,
 			messages = ?, calls = ?, input = ?, cached = ?, output = ?, body = ? WHERE id = ?`,
 		owner.id, t.when(owner, c), p.source, p.line, p.start, p.stop, p.row, hash, copies,

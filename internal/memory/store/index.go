@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"ambry.dev/ambry"
 )
@@ -17,11 +18,12 @@ var indexSQL string
 
 // indexVersion grows when the terms or the columns change; an index of another
 // version is made anew when the memory is opened.
-const indexVersion = 1
+const indexVersion = 2
 
-// weights of the columns lead, rest and scope in bm25: a request says in few
-// words what an answer says in many.
-const weights = "1.0, 0.25, 0.0"
+// weights of the columns lead, rest, around, day and scope in bm25: a request
+// says in few words what an answer says in many, and what was said around a turn
+// is only a hint.
+const weights = "1.0, 0.25, 0.4, 0.5, 0.0"
 
 // scope is what a search can be limited to.
 type scope struct {
@@ -30,13 +32,15 @@ type scope struct {
 	agent   int64
 	project int64 // 0 for none
 	session int64 // 0 for none
+	created int64 // Unix milliseconds
 	tags    []string
 }
 
 // terms are the words of the column scope. They begin with a dot, as no word of
 // a text does, so that neither is taken for the other.
 func (s scope) terms() string {
-	out := []string{layerTerm(s.layer), agentTerm(s.agent)}
+	at := timeOf(s.created)
+	out := []string{layerTerm(s.layer), agentTerm(s.agent), dayTerm(at), monthTerm(at)}
 	if s.project != 0 {
 		out = append(out, projectTerm(s.project))
 	}
@@ -58,6 +62,8 @@ func layerTerm(l ambry.Layer) string { return ".layer." + strings.ToLower(string
 func agentTerm(id int64) string      { return ".a" + strconv.FormatInt(id, 10) }
 func projectTerm(id int64) string    { return ".p" + strconv.FormatInt(id, 10) }
 func sessionTerm(id int64) string    { return ".s" + strconv.FormatInt(id, 10) }
+func dayTerm(at time.Time) string    { return ".d" + at.Format("20060102") }
+func monthTerm(at time.Time) string  { return ".m" + at.Format("200601") }
 
 // tagTerm is a digest, since a tag may hold any character.
 func tagTerm(tag string) string {
@@ -71,12 +77,20 @@ type entry struct {
 	memory int64
 	remove bool
 	text   terms
-	scope  string
+	around string // what the neighbours of a turn lend
+	scope  scope
 }
 
-// index writes the terms of a memory that has none.
-func (t *tx) index(memory int64, text terms, s scope) {
-	t.entries = append(t.entries, entry{memory: memory, text: text, scope: s.terms()})
+// index writes the terms of a memory that has none. A trace is of a turn; what
+// its neighbours lend is added at the end of the job.
+func (t *tx) index(memory, turn int64, text terms, s scope) {
+	if turn != 0 {
+		if t.traces == nil {
+			t.traces = map[int64]int{}
+		}
+		t.traces[turn] = len(t.entries)
+	}
+	t.entries = append(t.entries, entry{memory: memory, text: text, scope: s})
 }
 
 // unindex takes the terms of a memory out.
@@ -91,7 +105,8 @@ func (w *writer) enter(entries []entry) error {
 		if e.remove {
 			err = w.exec("DELETE FROM words WHERE rowid = ?", e.memory)
 		} else {
-			err = w.exec("INSERT OR REPLACE INTO words (rowid, lead, rest, scope) VALUES (?, ?, ?, ?)", e.memory, e.text.lead, e.text.rest, e.scope)
+			err = w.exec("INSERT OR REPLACE INTO words (rowid, lead, rest, around, day, scope) VALUES (?, ?, ?, ?, ?, ?)",
+				e.memory, e.text.lead, e.text.rest, e.around, w.scribe.day(e.scope.created), e.scope.terms())
 		}
 		if err != nil {
 			return fmt.Errorf("write the text index: %w", err)
@@ -136,8 +151,10 @@ var indexSettings = [...]struct {
 
 func (t *tx) rebuild() error {
 	t.w.entries = t.w.entries[:0] // of rows that are read below
-	if err := t.execOnce("DROP TABLE IF EXISTS words"); err != nil {
-		return err
+	for _, table := range []string{"vocabulary", "words"} {
+		if err := t.execOnce("DROP TABLE IF EXISTS " + table); err != nil {
+			return err
+		}
 	}
 	if err := t.execOnce(indexSQL); err != nil {
 		return err
@@ -176,7 +193,13 @@ func (t *tx) rebuildSome(after int64) (n int, last int64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		if err := t.w.enter([]entry{{memory: r.id, text: text, scope: r.scope.terms()}}); err != nil {
+		e := entry{memory: r.id, text: text, scope: r.scope}
+		if r.turn != 0 {
+			if e.around, err = t.aroundTurn(r.turn); err != nil {
+				return 0, 0, err
+			}
+		}
+		if err := t.w.enter([]entry{e}); err != nil {
 			return 0, 0, err
 		}
 		last = r.id
@@ -195,6 +218,7 @@ func (t *tx) execOnce(query string, args ...any) error {
 // text is what the terms of a memory are made from.
 type text struct {
 	id     int64
+	turn   int64 // 0 for a note
 	scope  scope
 	edited int64
 	title  string
@@ -205,7 +229,7 @@ type text struct {
 // texts reads memories with their texts; where is trusted SQL.
 func (t *tx) texts(where string, args ...any) ([]text, error) {
 	s, err := t.w.statement(`SELECT m.id, m.layer, m.status, m.agent, coalesce(m.project, 0), coalesce(m.session, 0),
-			m.tags, m.edited, m.title, coalesce(m.body, ''), turn.body
+			m.created_at, coalesce(m.turn, 0), m.tags, m.edited, m.title, coalesce(m.body, ''), turn.body
 		FROM memory AS m LEFT JOIN turn ON turn.id = m.turn ` + where)
 	if err != nil {
 		return nil, fmt.Errorf("read texts: %w", err)
@@ -220,7 +244,7 @@ func (t *tx) texts(where string, args ...any) ([]text, error) {
 		var r text
 		var tags string
 		err := rows.Scan(&r.id, &r.scope.layer, &r.scope.status, &r.scope.agent, &r.scope.project, &r.scope.session,
-			&tags, &r.edited, &r.title, &r.note, &r.packed)
+			&r.scope.created, &r.turn, &tags, &r.edited, &r.title, &r.note, &r.packed)
 		if err != nil {
 			return nil, fmt.Errorf("read texts: %w", err)
 		}

@@ -286,6 +286,11 @@ func (t *tx) rewrite(old, m memoryRow) error {
 	if err != nil {
 		return err
 	}
+	if m.turn != 0 {
+		if err := t.moved(m.turn); err != nil {
+			return err
+		}
+	}
 	t.unindex(m.id)
 	t.countMemory(old.cell, old.created, -1)
 	return t.entered(m, text)

@@ -83,7 +83,7 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("got %v and error %v", found, err)
 	}
-	texts, err := s.Texts(ctx, []int64{found[0].Row})
+	texts, err := s.Texts(ctx, []int64{found[0].Row}, 1, 0)
 	if err != nil || len(texts) != 1 {
 		t.Fatalf("got %v and error %v", texts, err)
 	}

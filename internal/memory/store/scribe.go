@@ -132,6 +132,12 @@ func (s *scribe) noteTerms(title string, tags []string, text string) terms {
 	return terms{lead: string(s.lead), rest: string(s.rest)}
 }
 
+// day returns the terms of the day of a time, as people write it.
+func (s *scribe) day(at int64) string {
+	s.cutter.Begin()
+	return string(s.cutter.Append(nil, timeOf(at).Format("2 January 2006 Monday")))
+}
+
 // Lengths of titles and summaries, in characters.
 const (
 	titleRunes   = 120

@@ -19,8 +19,13 @@ type Match struct {
 	Prefix []string   // like Any, but the beginning of a term is enough
 	Not    [][]string // of every group at least one term is missing
 	Filter Filter
-	Latest int // if not 0, only so many of the matches that were added last are compared
+	During Days // if not zero, only what happened in them
+	Own    bool // only in what a memory says itself, not in what was said around it
+	Latest int  // if not 0, only so many of the matches that were added last are compared
 }
+
+// Days are whole days in UTC, from one to another, which is not one of them.
+type Days struct{ From, To time.Time }
 
 // Filter limits a search. The zero value limits nothing but leaves archived
 // memories out.
@@ -113,6 +118,19 @@ func (s *Store) Count(ctx context.Context, m Match, limit int) (int, error) {
 	return n, err
 }
 
+// Spellings returns the terms of the index that begin so, in order, at most limit.
+func (s *Store) Spellings(ctx context.Context, beginning string, limit int) ([]string, error) {
+	var out []string
+	err := s.read(ctx, func(r reader) (err error) {
+		out, err = column[string](r.rows(`SELECT term FROM vocabulary WHERE term >= ?1 AND term < ?1 || char(0x10ffff) LIMIT ?2`, beginning, limit))
+		if err != nil {
+			return fmt.Errorf("read the vocabulary: %w", err)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // expression writes m in the language of FTS5 (https://sqlite.org/fts5.html).
 // Every term is quoted, so that nothing in it is an operator. It is empty when m
 // asks for nothing.
@@ -132,6 +150,14 @@ func (r reader) expression(m Match) (string, error) {
 		if len(some) > 0 {
 			groups = append(groups, "("+strings.Join(some, " OR ")+")")
 		}
+	}
+	if m.Own {
+		for i, g := range groups {
+			groups[i] = "{lead rest} : " + g
+		}
+	}
+	if !m.During.From.IsZero() {
+		groups = append(groups, m.During.group())
 	}
 	scope, err := r.scopeGroups(m.Filter)
 	if err != nil {
@@ -153,6 +179,28 @@ func (r reader) expression(m Match) (string, error) {
 	}
 	return out, nil
 }
+
+// group asks for the days of d; for the months, if there are many.
+func (d Days) group() string {
+	var terms []string
+	if d.To.Sub(d.From) <= maxWindowDays*24*time.Hour {
+		for at := d.From; at.Before(d.To); at = at.AddDate(0, 0, 1) {
+			terms = append(terms, dayTerm(at))
+		}
+		return anyOf(terms)
+	}
+	first := time.Date(d.From.Year(), d.From.Month(), 1, 0, 0, 0, 0, time.UTC)
+	for at := first; at.Before(d.To) && len(terms) < maxWindowMonths; at = at.AddDate(0, 1, 0) {
+		terms = append(terms, monthTerm(at))
+	}
+	return anyOf(terms)
+}
+
+// How many days are asked for one by one, and how many months.
+const (
+	maxWindowDays   = 35
+	maxWindowMonths = 24
+)
 
 func anyLayer(layers []ambry.Layer) string {
 	terms := make([]string, len(layers))
@@ -246,26 +294,17 @@ type Said struct {
 	Source ambry.Source
 }
 
-// Texts reads memories by their rows, in no order. One that was forgotten
-// meanwhile is missing.
-func (s *Store) Texts(ctx context.Context, rows []int64) ([]Text, error) {
+// Texts reads memories by their rows, in their order. One that was forgotten
+// meanwhile is missing, and so are those after the first least that would make it
+// more than budget bytes as they are stored.
+func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]Text, error) {
 	ids, err := json.Marshal(rows)
 	if err != nil {
 		return nil, fmt.Errorf("read texts: %w", err)
 	}
-	type packedText struct {
-		Text
-		turn   int64
-		packed []byte
-	}
 	var out []Text
 	err = s.read(ctx, func(r reader) error {
-		found, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(t.id, 0), t.body
-			FROM json_each(?) AS j CROSS JOIN `+memoryTables+` WHERE m.id = j.value`, string(ids))
-		texts, err := collectRows(found, err, func(rows *sql.Rows) (t packedText, err error) {
-			t.Memory, err = scanMemory(rows, &t.Row, &t.Body, &t.turn, &t.packed)
-			return t, err
-		})
+		texts, err := r.packedTexts(string(ids), least, budget)
 		if err != nil {
 			return fmt.Errorf("read texts: %w", err)
 		}
@@ -281,6 +320,35 @@ func (s *Store) Texts(ctx context.Context, rows []int64) ([]Text, error) {
 		return nil
 	})
 	return out, err
+}
+
+// packedText is a Text whose turn is not unpacked yet.
+type packedText struct {
+	Text
+	turn   int64
+	packed []byte
+}
+
+// packedTexts reads no further than Texts promises.
+func (r reader) packedTexts(ids string, least, budget int) ([]packedText, error) {
+	rows, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(t.id, 0), t.body
+		FROM json_each(?) AS j CROSS JOIN `+memoryTables+` WHERE m.id = j.value`, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var out []packedText
+	for rows.Next() {
+		var t packedText
+		if t.Memory, err = scanMemory(rows, &t.Row, &t.Body, &t.turn, &t.packed); err != nil {
+			return nil, err
+		}
+		if budget -= len(t.packed) + len(t.Body); budget < 0 && len(out) >= least {
+			return out, nil
+		}
+		out = append(out, t)
+	}
+	return out, rows.Err()
 }
 
 // said returns the visible messages of a turn. Most stand in the turn's own

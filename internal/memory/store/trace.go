@@ -44,13 +44,17 @@ func (m memoryRow) scope() (scope, error) {
 	tags, err := parseTags(m.tags)
 	return scope{
 		layer: ambry.Layer(m.cell.layer), status: ambry.Status(m.cell.status), agent: m.cell.agent,
-		project: m.cell.project, session: m.session, tags: tags,
+		project: m.cell.project, session: m.session, created: m.created, tags: tags,
 	}, err
 }
 
 // trace brings the memory of a turn in line with it: there is one as long as the
 // turn has anything to show.
 func (t *tx) trace(turn int64, key digest, s session, c content) error {
+	t.w.gists.put(turn, c.terms.gist())
+	if err := t.moved(turn); err != nil {
+		return err
+	}
 	var m memoryRow
 	err := t.row(`SELECT `+memoryRowColumns+` FROM memory WHERE turn = ?`, turn).Scan(m.fields()...)
 	ok, err := found(err)
@@ -84,7 +88,7 @@ func (t *tx) addTrace(turn int64, key digest, s session, c content) error {
 	if err != nil {
 		return fmt.Errorf("add a memory: %w", err)
 	}
-	m.version = 1
+	m.turn, m.version = turn, 1
 	return t.entered(m, c.terms)
 }
 
@@ -138,7 +142,7 @@ func (t *tx) entered(m memoryRow, text terms) error {
 	if err != nil {
 		return err
 	}
-	t.index(m.id, text, s)
+	t.index(m.id, m.turn, text, s)
 	_, err = t.changed(m.id, m.version)
 	return err
 }

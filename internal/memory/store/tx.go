@@ -17,6 +17,8 @@ type tx struct {
 	days     map[int64]int64
 	sessions map[int64]counts
 	entries  []entry
+	traces   map[int64]int // turn → place of its trace in entries
+	moves    []position    // of turns that came, went or changed
 
 	told *bool // whether any turn was told of; nil before anybody asked
 }

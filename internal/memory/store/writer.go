@@ -61,6 +61,7 @@ type writer struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
 	names      names
+	gists      gists
 	scribe     *scribe
 	entries    []entry // of the jobs in the transaction at hand
 	pruned     int64   // when keys were pruned, Unix milliseconds
@@ -69,7 +70,7 @@ type writer struct {
 }
 
 func newWriter(s *Store, conn *sql.Conn) *writer {
-	return &writer{store: s, conn: conn, statements: map[string]*sql.Stmt{}, names: names{}, scribe: newScribe()}
+	return &writer{store: s, conn: conn, statements: map[string]*sql.Stmt{}, names: names{}, gists: gists{}, scribe: newScribe()}
 }
 
 // run writes until jobs is closed and empty.
@@ -168,10 +169,13 @@ func (w *writer) attempt(j *job) error {
 	t := &tx{w: w, ctx: context.Background(), now: w.store.now().UnixMilli()}
 	err := j.run(t)
 	if err == nil {
+		err = t.link()
+	}
+	if err == nil {
 		err = t.flush()
 	}
 	if err != nil {
-		w.names = names{}
+		w.names, w.gists = names{}, gists{}
 		if back := w.exec("ROLLBACK TO job"); back != nil && !ofStorage(err) {
 			return back
 		}
@@ -190,7 +194,7 @@ func (w *writer) attempt(j *job) error {
 
 // rollback ends a transaction that SQLite may have ended already.
 func (w *writer) rollback() {
-	w.names = names{}
+	w.names, w.gists = names{}, gists{}
 	_ = w.exec("ROLLBACK")
 }
 

@@ -231,8 +231,10 @@ CREATE TABLE uses (
   last_at INTEGER NOT NULL             -- shown or judged
 ) STRICT;
 
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+
 CREATE VIRTUAL TABLE words USING fts5 (
-  lead, rest, scope,
+  lead, rest, around, day, scope,
   content = '', contentless_delete = 1,
   tokenize = "ascii tokenchars '_.-'"
 );
