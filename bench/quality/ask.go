@@ -37,26 +37,13 @@ type found struct {
 
 // answers imports a corpus into an empty memory and asks all its questions.
 func answers(ctx context.Context, c corpus, sessions bool) ([]found, error) {
-	dir, err := os.MkdirTemp("", "ambry-quality-")
+	m, shut, err := newAsker(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	s, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, "memory.db")})
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	now := time.Now
-	if !c.now.IsZero() {
-		now = func() time.Time { return c.now }
-	}
-	m := &asker{engine: engine.New(engine.Config{Store: s, Now: now}), turns: map[string]string{}}
+	defer shut()
 	if sessions {
 		m.session = c.sessionByTurn()
-	}
-	if err := m.fill(ctx, c.sessions); err != nil {
-		return nil, err
 	}
 	return m.all(ctx, c.questions)
 }
@@ -68,6 +55,30 @@ type asker struct {
 
 	mu    sync.Mutex
 	turns map[string]string // turn by memory, guarded by mu
+}
+
+// newAsker fills a memory with a corpus. Shut removes it.
+func newAsker(ctx context.Context, c corpus) (a *asker, shut func(), err error) {
+	dir, err := os.MkdirTemp("", "ambry-quality-")
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, "memory.db")})
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, nil, err
+	}
+	shut = func() { s.Close(); os.RemoveAll(dir) }
+	now := time.Now
+	if !c.now.IsZero() {
+		now = func() time.Time { return c.now }
+	}
+	a = &asker{engine: engine.New(engine.Config{Store: s, Now: now}), turns: map[string]string{}}
+	if err := a.fill(ctx, c.sessions); err != nil {
+		shut()
+		return nil, nil, err
+	}
+	return a, shut, nil
 }
 
 // fill imports sessions as a scan does.

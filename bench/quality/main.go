@@ -37,6 +37,7 @@ type options struct {
 	out     string
 	verbose bool
 	floors  bool
+	weights bool
 }
 
 func parseOptions(args []string) (options, error) {
@@ -49,6 +50,7 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.out, "json", "", "file for the numbers and for the ranking of every question")
 	flags.BoolVar(&o.verbose, "v", false, "show each question whose evidence is not first")
 	flags.BoolVar(&o.floors, "floors", false, "fail when a number is below its floor")
+	flags.BoolVar(&o.weights, "weights", false, "look for better weights of the second stage, on the halves to choose them on")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
@@ -73,6 +75,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	o, err := parseOptions(args)
 	if err != nil {
 		return err
+	}
+	if o.weights {
+		return fitWeights(ctx, stdout, o)
 	}
 	var results []*result
 	for _, s := range sets {
