@@ -217,14 +217,3 @@ func (s suite) twice(t *testing.T) {
 		same(t, s.rel(src.Path), s.whole(t, src), s.whole(t, src))
 	}
 }
-
-func (s suite) zone(t *testing.T) {
-	here := time.Local
-	t.Cleanup(func() { time.Local = here })
-	for _, src := range s.all(t) {
-		time.Local = time.UTC
-		want := s.whole(t, src)
-		time.Local = time.FixedZone("far east", 12*3600+45*60)
-		same(t, s.rel(src.Path), s.whole(t, src), want)
-	}
-}

@@ -7,12 +7,13 @@ import (
 
 // A word that is in no memory is looked for under the spelling that comes
 // nearest. The index is read from the beginning of the word on, which mistakes
-// seldom touch; in a large memory from a longer one, since that costs as much as
-// the words there are frequent.
+// seldom touch; unless the memory is small from half of it, since reading costs
+// as much as the words there are frequent.
 const (
-	minSpelled   = 6  // characters
-	minTwoWrong  = 10 // in a word so long two may be wrong
-	beginning    = 2  // bytes that must be right
+	smallMemory  = 1000 // memories
+	minSpelled   = 6    // characters
+	minTwoWrong  = 10   // in a word so long two may be wrong
+	beginning    = 2    // bytes that must be right
 	maxSpellings = 4000
 	maxSpelled   = 4 // words of a question
 	spelledRight = 0.5
@@ -87,8 +88,8 @@ func (r *Recall) nearest(ctx context.Context, term string, memories int64) (stri
 // beginnings are those that a word may have: its own, and the one it would have
 // if its second and third letters were swapped.
 func beginnings(term string, memories int64) []string {
-	if memories >= commonFrom {
-		return []string{term[:max(len(term)/2, beginning)]}
+	if memories >= smallMemory {
+		return []string{term[:len(term)/2]}
 	}
 	own := term[:beginning]
 	if term[1] < utf8.RuneSelf && term[2] < utf8.RuneSelf && term[1] != term[2] {
