@@ -21,6 +21,7 @@ var (
 	_ memory.Journal = (*Engine)(nil)
 	_ memory.Turns   = (*Engine)(nil)
 	_ memory.Insight = (*Engine)(nil)
+	_ memory.Custody = (*Engine)(nil)
 )
 
 // Config says what an engine is made of. Store is needed; whoever opened it

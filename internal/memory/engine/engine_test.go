@@ -40,3 +40,7 @@ func TestTurnsConformance(t *testing.T) {
 func TestInsightConformance(t *testing.T) {
 	memorytest.RunInsight(t, func(t *testing.T) memorytest.Insightful { return open(t) })
 }
+
+func TestCustodyConformance(t *testing.T) {
+	memorytest.RunCustody(t, func(t *testing.T) memorytest.Kept { return open(t) })
+}

@@ -25,6 +25,7 @@ type Memory interface {
 	memory.Journal
 	memory.Turns
 	memory.Insight
+	memory.Custody
 }
 
 // maxNote limits the body of a note, in bytes.
@@ -33,7 +34,7 @@ const maxNote = 4 << 20
 // Routes returns the routes of a memory runtime.
 func Routes(m Memory) []web.Route {
 	h := &host{m}
-	return append(turnRoutes(h), []web.Route{
+	return append(append(turnRoutes(h), custodyRoutes(h)...), []web.Route{
 		web.Get("/api/v1/health", "How the memory is", h.health).Quiet().Tag("memory"),
 		web.Post("/api/v1/memory/search", "Ask the memory", h.search).Tag("memory"),
 		web.Post("/api/v1/memory/add", "Remember a note", h.add).MaxBody(maxNote).Tag("memory"),

@@ -36,3 +36,10 @@ func TestInsightConformance(t *testing.T) {
 		return there
 	})
 }
+
+func TestCustodyConformance(t *testing.T) {
+	memorytest.RunCustody(t, func(t *testing.T) memorytest.Kept {
+		there, _ := wall(t, real(t))
+		return there
+	})
+}

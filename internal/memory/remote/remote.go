@@ -27,6 +27,7 @@ var (
 	_ memory.Journal = (*Client)(nil)
 	_ memory.Turns   = (*Client)(nil)
 	_ memory.Insight = (*Client)(nil)
+	_ memory.Custody = (*Client)(nil)
 )
 
 // Target returns where the runtime is now and the bearer token that opens it.
@@ -50,6 +51,7 @@ const (
 type Client struct {
 	target    Target
 	transport *http.Transport
+	slow      *http.Transport // waits for an answer as long as the caller does
 }
 
 // Dial makes a connection; [net.Dialer.DialContext] is one.
@@ -67,17 +69,24 @@ func (d Dial) within(limit time.Duration) Dial {
 // New returns a client of the runtime at target, to which dial connects. It
 // keeps connections, so one client should serve all; see [Client.At].
 func New(target Target, dial Dial) *Client {
-	return &Client{
-		target: target,
-		transport: &http.Transport{
+	transport := func(wait time.Duration) *http.Transport {
+		return &http.Transport{
 			DialContext:           dial.within(dialWait),
-			ResponseHeaderTimeout: answerWait,
+			ResponseHeaderTimeout: wait,
 			MaxIdleConnsPerHost:   8,
 			IdleConnTimeout:       idleWait,
 			WriteBufferSize:       64 << 10,
 			DisableCompression:    true,
-		},
+		}
 	}
+	return &Client{target: target, transport: transport(answerWait), slow: transport(0)}
+}
+
+// patient is c that waits for an answer as long as the caller does.
+func (c *Client) patient() *Client {
+	other := *c
+	other.transport = c.slow
+	return &other
 }
 
 // At returns a client of the runtime at another target, which shares the
@@ -89,7 +98,10 @@ func (c *Client) At(target Target) *Client {
 }
 
 // Close closes the connections that are idle. The client can be used again.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.slow.CloseIdleConnections()
+}
 
 // Import adds conversations. Up to 4 MiB of them and 1000 turns are added all or
 // none; more are sent in one stream, which is stored as far as it is good.

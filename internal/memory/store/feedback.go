@@ -70,13 +70,3 @@ func (t *tx) judge(id string, f ambry.Feedback) (ambry.FeedbackTaken, error) {
 	}
 	return taken, nil
 }
-
-// forgetUses deletes what was said about a memory.
-func (t *tx) forgetUses(memory int64) error {
-	for _, q := range []string{`DELETE FROM feedback WHERE memory = ?`, `DELETE FROM uses WHERE memory = ?`} {
-		if err := t.exec(q, memory); err != nil {
-			return fmt.Errorf("forget what became of a memory: %w", err)
-		}
-	}
-	return nil
-}

@@ -18,8 +18,10 @@ func (s *Store) Forget(ctx context.Context, id, key string) (ambry.Forgotten, er
 	err = s.write(ctx, 1<<10, func(t *tx) error {
 		f = ambry.Forgotten{}
 		return t.once(key, print, id, &f, func() (err error) {
-			f, err = t.forget(id)
-			return err
+			if f, err = t.forget(id); err != nil {
+				return err
+			}
+			return t.oweScrub(scrubQuick)
 		})
 	})
 	if err != nil {
@@ -38,6 +40,9 @@ func (t *tx) forget(id string) (ambry.Forgotten, error) {
 		if key, print, err = t.marks(m.turn); err != nil {
 			return ambry.Forgotten{}, err
 		}
+	}
+	if err := t.secure(); err != nil {
+		return ambry.Forgotten{}, err
 	}
 	if err := t.drop(m); err != nil {
 		return ambry.Forgotten{}, err
@@ -133,13 +138,18 @@ func printOf(agent string, b body) (digest, bool) {
 func (t *tx) forgotten(agent string, d *draft) (bool, error) {
 	var one int
 	gone, err := found(t.row(`SELECT 1 FROM tombstone WHERE turn = ?`, d.key[:]).Scan(&one))
+	prints := []digest{d.key}
 	if err == nil && !gone {
 		if print, ok := printOf(agent, d.body); ok {
+			prints = append(prints, print)
 			gone, err = found(t.row(`SELECT 1 FROM tombstone WHERE print = ? LIMIT 1`, print[:]).Scan(&one))
 		}
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for a tombstone: %w", err)
 	}
-	return gone, nil
+	if gone {
+		return true, nil
+	}
+	return t.buried(prints...)
 }

@@ -167,7 +167,16 @@ func (t *tx) importPiece(p *piece, n *ambry.Imported) error {
 	if err != nil {
 		return err
 	}
-	s := old.with(p.session, p.stamp)
+	told := p.session
+	if again, err := t.buried(titlePrint(told.Title)); err != nil {
+		return err
+	} else if again {
+		told.Title = ""
+	}
+	if gone, err := t.allForgotten(old, p.drafts); err != nil || gone {
+		return err
+	}
+	s := old.with(told, p.stamp)
 	if s != old || s.id == 0 {
 		if s, err = t.save(s); err != nil {
 			return err
@@ -186,6 +195,27 @@ func (t *tx) importPiece(p *piece, n *ambry.Imported) error {
 		}
 	}
 	return nil
+}
+
+// allForgotten reports whether a piece has turns, all of which were forgotten,
+// and its session has none: then nothing of it is kept, not even its place.
+func (t *tx) allForgotten(s session, drafts []draft) (bool, error) {
+	if len(drafts) == 0 {
+		return false, nil
+	}
+	if s.id != 0 {
+		var turns int64
+		err := t.row(`SELECT turns FROM session WHERE id = ?`, s.id).Scan(&turns)
+		if err != nil || turns > 0 {
+			return false, wrapf(err, "read a session")
+		}
+	}
+	for i := range drafts {
+		if gone, err := t.forgotten(s.agent, &drafts[i]); err != nil || !gone {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // outcome is what an import did with a turn.

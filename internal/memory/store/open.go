@@ -69,14 +69,10 @@ func (s *Store) open(ctx context.Context, c Config) (*writer, error) {
 // prepareFile checks the file, brings it to the newest schema and index, and
 // opens the readers.
 func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
-	backups := c.BackupDir
-	if backups == "" {
-		backups = filepath.Join(filepath.Dir(c.Path), "backups")
-	}
 	if err := checkContent(ctx, w.conn, c.Path); err != nil {
 		return err
 	}
-	m := migrator{conn: w.conn, path: c.Path, backups: backups, now: s.now, log: s.log}
+	m := migrator{conn: w.conn, path: c.Path, backups: s.backups, now: s.now, log: s.log}
 	if err := m.run(ctx, migrations); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 // Config says where the memory is. Path is needed, the rest has defaults.
 type Config struct {
 	Path      string           // of memory.db; its directory must exist
-	BackupDir string           // for a copy before each migration; "backups" beside Path if empty
+	BackupDir string           // for copies of days and before migrations; "backups" beside Path if empty
 	Logger    *slog.Logger     // nil logs nothing
 	Now       func() time.Time // nil is time.Now
 
@@ -34,6 +35,7 @@ type Config struct {
 // Store is an open memory. All methods may be called at the same time.
 type Store struct {
 	path         string
+	backups      string
 	now          func() time.Time
 	log          *slog.Logger
 	readers      *sql.DB
@@ -64,11 +66,12 @@ type Store struct {
 // or of a newer version; then nothing was changed.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
-		path: c.Path,
-		now:  c.Now,
-		log:  c.Logger,
-		jobs: make(chan *job, maxGroup),
-		done: make(chan struct{}),
+		path:    c.Path,
+		backups: cmp.Or(c.BackupDir, filepath.Join(filepath.Dir(c.Path), "backups")),
+		now:     c.Now,
+		log:     c.Logger,
+		jobs:    make(chan *job, maxGroup),
+		done:    make(chan struct{}),
 
 		statements: map[string]*sql.Stmt{},
 

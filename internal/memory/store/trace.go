@@ -162,7 +162,7 @@ func (t *tx) drop(m memoryRow) error {
 	if err := t.exec(`DELETE FROM memory WHERE id = ?`, m.id); err != nil {
 		return fmt.Errorf("delete a memory: %w", err)
 	}
-	if err := t.forgetUses(m.id); err != nil {
+	if err := t.forgetHeld(m.id); err != nil {
 		return err
 	}
 	t.countMemory(m.cell, m.created, -1)

@@ -23,6 +23,23 @@ type job struct {
 	run  func(*tx) error
 	err  error
 	done chan struct{}
+
+	alone func(*writer) error // instead of run: outside of any transaction
+}
+
+// alone has the writer do something outside of any transaction, and returns
+// after it is done.
+func (s *Store) alone(ctx context.Context, do func(*writer) error) error {
+	j := &job{ctx: ctx, cost: groupBytes, alone: do, done: make(chan struct{})}
+	if err := s.enqueue(j); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // write has the writer run a job, and returns after it is on the disk. When ctx
@@ -67,6 +84,7 @@ type writer struct {
 	pruned     int64   // when keys were pruned, Unix milliseconds
 	prunedLog  int64   // likewise, the counters of calls
 	tidy       bool    // nothing was written since it tidied up
+	secure     bool    // what is deleted is overwritten
 }
 
 func newWriter(s *Store, conn *sql.Conn) *writer {
@@ -83,7 +101,7 @@ func (w *writer) run(jobs <-chan *job) {
 				w.end()
 				return
 			}
-			w.group(collect(j, jobs))
+			w.serve(collect(j, jobs))
 		case <-timer.C:
 			w.idle()
 		}
@@ -110,6 +128,30 @@ func collect(first *job, jobs <-chan *job) []*job {
 		}
 	}
 	return group
+}
+
+// serve runs jobs in their order: those that write together in one transaction,
+// between those that want none.
+func (w *writer) serve(jobs []*job) {
+	for from := 0; from < len(jobs); {
+		to := from
+		for to < len(jobs) && jobs[to].alone == nil {
+			to++
+		}
+		if to > from {
+			w.group(jobs[from:to])
+		}
+		if to < len(jobs) {
+			j := jobs[to]
+			w.tidy = false
+			if j.err = j.ctx.Err(); j.err == nil {
+				j.err = failure(j.alone(w))
+			}
+			close(j.done)
+			to++
+		}
+		from = to
+	}
 }
 
 // group runs jobs in one transaction and answers them once it is on the disk.
@@ -216,6 +258,12 @@ func (w *writer) idle() {
 	if w.tidy {
 		return
 	}
+	if owed := w.owed(); owed != 0 {
+		if err := w.scrub(owed); err != nil {
+			w.store.log.Warn("overwrite what was forgotten; it is tried again", "err", err)
+			return
+		}
+	}
 	w.checkpoint()
 	_ = w.exec("PRAGMA shrink_memory")
 	w.scribe, w.entries = newScribe(), nil
@@ -230,6 +278,11 @@ func (t *tx) probe() error {
 
 // end moves the log into the file and closes what the writer holds.
 func (w *writer) end() {
+	if owed := w.owed(); owed != 0 && w.store.trouble.reason() == "" {
+		if err := w.scrub(owed); err != nil {
+			w.store.log.Warn("overwrite what was forgotten; the next start tries again", "err", err)
+		}
+	}
 	w.checkpoint()
 	w.close()
 }

@@ -38,6 +38,11 @@ CREATE TABLE feedback (
   PRIMARY KEY (memory, search)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE gone (
+  print        BLOB    PRIMARY KEY,
+  forgotten_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE idempotency (
   key         TEXT    PRIMARY KEY,
   fingerprint BLOB    NOT NULL,          -- of the request

@@ -1,0 +1,308 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"ambry.dev/ambry"
+)
+
+// dumpBuffer is how much is written at once.
+const dumpBuffer = 256 << 10
+
+// Dump writes the memory as it is now as records, one a line. It reads one state
+// of it on a connection of its own; writes go on meanwhile.
+func (s *Store) Dump(ctx context.Context, out io.Writer) error {
+	if err := s.journal.flush(ctx); err != nil {
+		return err
+	}
+	db, err := connect(s.path, 1, map[string]string{"query_only": "ON", "cache_size": strconv.Itoa(-readerCacheKiB)})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return failure(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	w := bufio.NewWriterSize(out, dumpBuffer)
+	d := &dumper{ctx: ctx, tx: tx, out: w, unpacker: s.unpacker, json: json.NewEncoder(w), sessions: map[int64]Named{}}
+	d.json.SetEscapeHTML(false)
+	if err := d.dump(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return failure(err)
+	}
+	return w.Flush()
+}
+
+// dumper writes records. Rows are read in an order that they have again when
+// they were restored.
+type dumper struct {
+	ctx context.Context
+	tx  *sql.Tx
+	out *bufio.Writer
+	unpacker
+	json     *json.Encoder
+	sessions map[int64]Named
+	buf      []byte
+}
+
+func (d *dumper) dump() error {
+	if err := d.json.Encode(Record{Header: &RecordHeader{Format: RecordFormat, Version: RecordVersion, Schema: len(migrations)}}); err != nil {
+		return err
+	}
+	for _, part := range []func() error{
+		d.dumpSessions, d.dumpTurns, d.dumpMemories, d.dumpLive, d.dumpForgotten, d.dumpUses, d.dumpCalls,
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls do for each row of a query.
+func (d *dumper) each(query string, do func(*sql.Rows) error) error {
+	rows, err := d.tx.QueryContext(d.ctx, query)
+	if err != nil {
+		return fmt.Errorf("read for an export: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return fmt.Errorf("read for an export: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read for an export: %w", err)
+	}
+	return nil
+}
+
+func (d *dumper) dumpSessions() error {
+	err := d.each(`SELECT `+sessionColumns+` FROM `+sessionTables+` ORDER BY s.id`, func(rows *sql.Rows) error {
+		var s session
+		if err := rows.Scan(s.fields()...); err != nil {
+			return err
+		}
+		d.sessions[s.id] = Named{Agent: s.agent, ID: s.external}
+		return d.json.Encode(Record{Session: &RecordSession{Session: ambry.Session{
+			ID: s.external, Agent: s.agent, ParentID: s.parent, Relation: ambry.Relation(s.relation), Title: s.title,
+			Cwd: s.cwd, Project: s.project, Branch: s.branch, Model: s.model, Version: s.version,
+			Background: s.background, Archived: s.archived, StartedAt: timeOf(s.started), EndedAt: timeOf(s.ended),
+		}, ToldAt: timeOf(s.told)}})
+	})
+	if err != nil {
+		return err
+	}
+	return d.each(`SELECT id, copy_of FROM session WHERE copy_of IS NOT NULL ORDER BY id`, func(rows *sql.Rows) error {
+		var id, of int64
+		if err := rows.Scan(&id, &of); err != nil {
+			return err
+		}
+		return d.json.Encode(Record{Continuation: &RecordContinuation{Agent: d.sessions[id].Agent, Session: d.sessions[id].ID, Of: d.sessions[of].ID}})
+	})
+}
+
+func (d *dumper) dumpTurns() error {
+	return d.each(`SELECT t.id, t.external, t.part, t.session, t.at, coalesce(f.path, ''), t.line, t.start, t.stop, t.row, t.hash, t.copies, t.body
+		FROM turn AS t LEFT JOIN source AS f ON f.id = t.source ORDER BY t.id`, func(rows *sql.Rows) error {
+		var id, owner, at int64
+		var copies int
+		var t RecordTurn
+		var packed sql.RawBytes
+		err := rows.Scan(&id, &t.ID, &t.Part, &owner, &at, &t.Source.Path, &t.Source.Line, &t.Source.Offset, &t.Source.End,
+			&t.Source.Row, (*[]byte)(&t.Hash), &copies, &packed)
+		if err != nil {
+			return err
+		}
+		t.Agent, t.Session, t.At = d.sessions[owner].Agent, d.sessions[owner].ID, timeOf(at)
+		if d.buf, err = d.zstd.DecodeAll(packed, d.buf[:0]); err != nil {
+			return fmt.Errorf("unpack a turn: %w", err)
+		}
+		if copies == 0 {
+			return d.turn(t, d.buf)
+		}
+		return d.sharedTurn(id, t)
+	})
+}
+
+// turn writes a turn whose body is JSON already: it has the names of a record.
+func (d *dumper) turn(t RecordTurn, encoded []byte) error {
+	line, err := json.Marshal(t) // with "body":null as its end
+	if err != nil {
+		return err
+	}
+	const end = `null}`
+	for _, part := range [][]byte{[]byte(`{"turn":`), line[:len(line)-len(end)], trimLine(encoded), []byte("}}\n")} {
+		if _, err := d.out.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func trimLine(encoded []byte) []byte {
+	if n := len(encoded); n > 0 && encoded[n-1] == '\n' {
+		return encoded[:n-1]
+	}
+	return encoded
+}
+
+// sharedTurn writes a turn that several sessions hold. Its body in d.buf names
+// them by their rows.
+func (d *dumper) sharedTurn(id int64, t RecordTurn) error {
+	var b body
+	if err := json.Unmarshal(d.buf, &b); err != nil {
+		return fmt.Errorf("decode a turn: %w", err)
+	}
+	rows, err := d.tx.QueryContext(d.ctx, `SELECT c.session, coalesce(f.path, ''), c.line, c.start, c.stop, c.row, c.hash
+		FROM copy AS c LEFT JOIN source AS f ON f.id = c.source WHERE c.turn = ? ORDER BY c.session`, id)
+	t.Copies, err = collectRows(rows, err, func(rows *sql.Rows) (p RecordPlace, err error) {
+		var session int64
+		err = rows.Scan(&session, &p.Source.Path, &p.Source.Line, &p.Source.Offset, &p.Source.End, &p.Source.Row, (*[]byte)(&p.Hash))
+		p.Session = d.sessions[session].ID
+		return p, err
+	})
+	if err != nil {
+		return err
+	}
+	t.Body = &RecordBody{At: b.At, Cwd: b.Cwd, Branch: b.Branch, Model: b.Model, Tokens: b.Tokens, Messages: make([]ambry.Message, len(b.Messages))}
+	t.From = make([]string, len(b.Messages))
+	for i, m := range b.Messages {
+		t.Body.Messages[i] = m.Message
+		if m.From != 0 {
+			t.From[i] = d.sessions[m.From].ID
+		}
+	}
+	return d.json.Encode(Record{Turn: &t})
+}
+
+func (d *dumper) dumpMemories() error {
+	return d.each(`SELECT m.public, m.layer, m.status, a.name, coalesce(p.path, ''), coalesce(m.session, 0), coalesce(t.external, ''), coalesce(t.part, 0),
+			coalesce(t.session, 0), m.turn_ref, m.created_at, m.updated_at, m.version, m.edited, m.title, m.summary, m.tags, m.body
+		FROM memory AS m JOIN agent AS a ON a.id = m.agent LEFT JOIN project AS p ON p.id = m.project LEFT JOIN turn AS t ON t.id = m.turn
+		ORDER BY m.id`, func(rows *sql.Rows) error {
+		var m RecordMemory
+		var session, owner, created, updated int64
+		var turn Named
+		var tags string
+		err := rows.Scan(&m.ID, &m.Layer, &m.Status, &m.Agent, &m.Project, &session, &turn.ID, &turn.Part, &owner, &m.TurnRef,
+			&created, &updated, &m.Version, &m.Edited, &m.Title, &m.Summary, &tags, &m.Body)
+		if err != nil {
+			return err
+		}
+		if m.Tags, err = parseTags(tags); err != nil {
+			return err
+		}
+		m.CreatedAt, m.UpdatedAt = timeOf(created), timeOf(updated)
+		if session != 0 {
+			s := d.sessions[session]
+			m.Session = &s
+		}
+		if owner != 0 {
+			turn.Agent = d.sessions[owner].Agent
+			m.Turn = &turn
+		}
+		return d.json.Encode(Record{Memory: &m})
+	})
+}
+
+func (d *dumper) dumpLive() error {
+	err := d.each(`SELECT session, key, opened_at, closed_at FROM live_session ORDER BY session`, func(rows *sql.Rows) error {
+		var l RecordLiveSession
+		var session, opened, closed int64
+		if err := rows.Scan(&session, &l.Key, &opened, &closed); err != nil {
+			return err
+		}
+		l.Session, l.OpenedAt, l.ClosedAt = d.sessions[session], timeOf(opened), timeOf(closed)
+		return d.json.Encode(Record{LiveSession: &l})
+	})
+	if err != nil {
+		return err
+	}
+	return d.each(`SELECT l.session, l.external, l.state, coalesce(t.external, ''), coalesce(t.part, 0), coalesce(t.session, 0), l.query, l.started_at, l.asked, l.said
+		FROM live_turn AS l LEFT JOIN turn AS t ON t.id = l.turn ORDER BY l.id`, func(rows *sql.Rows) error {
+		var l RecordLiveTurn
+		var session, owner, started int64
+		var turn Named
+		if err := rows.Scan(&session, &l.ID, &l.State, &turn.ID, &turn.Part, &owner, &l.Query, &started, (*[]byte)(&l.Asked), (*[]byte)(&l.Said)); err != nil {
+			return err
+		}
+		l.Session, l.StartedAt = d.sessions[session], timeOf(started)
+		if owner != 0 {
+			turn.Agent = d.sessions[owner].Agent
+			l.Turn = &turn
+		}
+		return d.json.Encode(Record{LiveTurn: &l})
+	})
+}
+
+func (d *dumper) dumpForgotten() error {
+	err := d.each(`SELECT public, turn, print, forgotten_at FROM tombstone ORDER BY public`, func(rows *sql.Rows) error {
+		var t RecordTombstone
+		var at int64
+		if err := rows.Scan(&t.ID, (*[]byte)(&t.Turn), (*[]byte)(&t.Print), &at); err != nil {
+			return err
+		}
+		t.ForgottenAt = timeOf(at)
+		return d.json.Encode(Record{Tombstone: &t})
+	})
+	if err != nil {
+		return err
+	}
+	return d.each(`SELECT print, forgotten_at FROM gone ORDER BY print`, func(rows *sql.Rows) error {
+		var g RecordGone
+		var at int64
+		if err := rows.Scan((*[]byte)(&g.Print), &at); err != nil {
+			return err
+		}
+		g.ForgottenAt = timeOf(at)
+		return d.json.Encode(Record{Gone: &g})
+	})
+}
+
+func (d *dumper) dumpUses() error {
+	err := d.each(`SELECT m.public, f.search, f.verdict, f.note, f.at FROM feedback AS f JOIN memory AS m ON m.id = f.memory ORDER BY f.memory, f.search`, func(rows *sql.Rows) error {
+		var f RecordFeedback
+		var at int64
+		if err := rows.Scan(&f.Memory, &f.Search, &f.Verdict, &f.Note, &at); err != nil {
+			return err
+		}
+		f.At = timeOf(at)
+		return d.json.Encode(Record{Feedback: &f})
+	})
+	if err != nil {
+		return err
+	}
+	return d.each(`SELECT m.public, u.shown, u.used, u.ignored, u.helpful, u.wrong, u.last_at FROM uses AS u JOIN memory AS m ON m.id = u.memory ORDER BY u.memory`, func(rows *sql.Rows) error {
+		var u RecordUses
+		var at int64
+		if err := rows.Scan(&u.Memory, &u.Shown, &u.Used, &u.Ignored, &u.Helpful, &u.Wrong, &at); err != nil {
+			return err
+		}
+		u.LastAt = timeOf(at)
+		return d.json.Encode(Record{Uses: &u})
+	})
+}
+
+func (d *dumper) dumpCalls() error {
+	return d.each(`SELECT r.public, r.tool, a.name, r.session, r.turn, r.at, r.took, r.failed, r.input, r.output
+		FROM recall_log AS r JOIN agent AS a ON a.id = r.agent ORDER BY r.id`, func(rows *sql.Rows) error {
+		var c RecordCall
+		var at int64
+		if err := rows.Scan(&c.ID, &c.Tool, &c.Agent, &c.Session, &c.Turn, &at, &c.Took, &c.Failed, (*[]byte)(&c.Input), (*[]byte)(&c.Output)); err != nil {
+			return err
+		}
+		c.At = timeOf(at)
+		return d.json.Encode(Record{Call: &c})
+	})
+}

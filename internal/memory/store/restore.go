@@ -1,0 +1,432 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"ambry.dev/ambry"
+)
+
+// Restore adds records, all or none. They must be free of secrets, and come in
+// the order in which [Store.Dump] writes them; adding again changes nothing.
+func (s *Store) Restore(ctx context.Context, records []Record, p ambry.RestorePolicy) (ambry.Restored, error) {
+	switch p {
+	case ambry.KeepOurs, ambry.TakeTheirs, ambry.TakeNewer:
+	default:
+		return ambry.Restored{}, ambry.InvalidArgument.Errorf("there is no policy %q; use skip, replace or newer", p)
+	}
+	var done ambry.Restored
+	err := s.write(ctx, groupBytes, func(t *tx) error {
+		done = ambry.Restored{Lines: len(records)}
+		r := restorer{tx: t, policy: p, done: &done}
+		for i := range records {
+			if err := r.record(&records[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return done, err
+}
+
+type restorer struct {
+	*tx
+	policy ambry.RestorePolicy
+	done   *ambry.Restored
+}
+
+// fate is what becomes of a record.
+type fate int
+
+const (
+	isNew fate = iota
+	isSame
+	isOther
+	wasForgotten
+)
+
+// decide counts a record, and reports whether it is to be written.
+func (r *restorer) decide(f fate, theirsIsNewer bool) bool {
+	switch {
+	case f == isNew:
+		r.done.Added++
+		return true
+	case f == isSame:
+		r.done.Unchanged++
+	case f == wasForgotten:
+		r.done.Forgotten++
+	case r.policy == ambry.TakeTheirs, r.policy == ambry.TakeNewer && theirsIsNewer:
+		r.done.Updated++
+		return true
+	default:
+		r.done.Skipped++
+	}
+	return false
+}
+
+func (r *restorer) record(rec *Record) error {
+	switch {
+	case rec.Header != nil:
+		return checkHeader(*rec.Header)
+	case rec.Session != nil:
+		return r.session(rec.Session)
+	case rec.Continuation != nil:
+		return r.continuation(rec.Continuation)
+	case rec.Turn != nil:
+		return r.turn(rec.Turn)
+	case rec.Memory != nil:
+		return r.restoreMemory(rec.Memory)
+	case rec.LiveSession != nil:
+		return r.liveSession(rec.LiveSession)
+	case rec.LiveTurn != nil:
+		return r.liveTurn(rec.LiveTurn)
+	case rec.Tombstone != nil:
+		return r.tombstone(rec.Tombstone)
+	case rec.Gone != nil:
+		return r.addOnce(`INSERT INTO gone (print, forgotten_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, []byte(rec.Gone.Print), millis(rec.Gone.ForgottenAt))
+	case rec.Feedback != nil:
+		f := rec.Feedback
+		return r.addOnce(`INSERT INTO feedback (memory, search, verdict, note, at) SELECT id, ?2, ?3, ?4, ?5 FROM memory WHERE public = ?1 ON CONFLICT DO NOTHING`,
+			f.Memory, f.Search, f.Verdict, f.Note, millis(f.At))
+	case rec.Uses != nil:
+		u := rec.Uses
+		return r.addOnce(`INSERT INTO uses (memory, shown, used, ignored, helpful, wrong, last_at) SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM memory WHERE public = ?1 ON CONFLICT DO NOTHING`,
+			u.Memory, u.Shown, u.Used, u.Ignored, u.Helpful, u.Wrong, millis(u.LastAt))
+	case rec.Call != nil:
+		return r.call(rec.Call)
+	}
+	return ambry.InvalidArgument.Errorf("a line of the export says nothing that this version knows")
+}
+
+func checkHeader(h RecordHeader) error {
+	if h.Format != RecordFormat {
+		return ambry.InvalidArgument.Errorf("this is no export of a memory")
+	}
+	if h.Version > RecordVersion {
+		return ambry.InvalidArgument.Errorf("the export was written by a newer version of Ambry (format %d, this one knows %d); install the newer version", h.Version, RecordVersion)
+	}
+	return nil
+}
+
+// addOnce is an insert that finds out itself whether the row is there.
+func (r *restorer) addOnce(query string, args ...any) error {
+	st, err := r.w.statement(query)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	res, err := st.Exec(args...)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	f := isSame
+	if n, err := res.RowsAffected(); err == nil && n > 0 {
+		f = isNew
+	}
+	r.decide(f, false)
+	return nil
+}
+
+func (r *restorer) session(rec *RecordSession) error {
+	if rec.Agent == "" || rec.ID == "" {
+		return ambry.InvalidArgument.Errorf("a session of the export has no agent or no id")
+	}
+	old, err := sessionOf(r, rec.Agent, rec.ID)
+	if err != nil {
+		return err
+	}
+	s := session{
+		id: old.id, agent: rec.Agent, external: rec.ID, parent: rec.ParentID, relation: string(rec.Relation), title: rec.Title,
+		cwd: rec.Cwd, project: rec.Project, branch: rec.Branch, model: rec.Model, version: rec.Version,
+		background: rec.Background, archived: rec.Archived, started: millis(rec.StartedAt), ended: millis(rec.EndedAt), told: millis(rec.ToldAt),
+		copyOf: old.copyOf, original: old.original,
+	}
+	if again, err := r.buried(titlePrint(s.title)); err != nil {
+		return err
+	} else if again {
+		s.title = ""
+	}
+	f := isOther
+	switch {
+	case old.id == 0:
+		f = isNew
+	case s == old:
+		f = isSame
+	}
+	if !r.decide(f, s.told > old.told) {
+		return nil
+	}
+	_, err = r.save(s)
+	return err
+}
+
+func (r *restorer) continuation(rec *RecordContinuation) error {
+	from, err := sessionOf(r, rec.Agent, rec.Session)
+	if err != nil {
+		return err
+	}
+	of, err := sessionOf(r, rec.Agent, rec.Of)
+	if err != nil || from.id == 0 || of.id == 0 {
+		return err
+	}
+	return r.addOnce(`UPDATE session SET copy_of = ? WHERE id = ? AND copy_of IS NULL`, of.id, from.id)
+}
+
+// holder returns the row of a session, which the export told of before; one that
+// it did not is made.
+func (r *restorer) holder(agent, external string) (session, error) {
+	s, err := sessionOf(r, agent, external)
+	if err != nil || s.id != 0 {
+		return s, err
+	}
+	return r.save(s)
+}
+
+func (r *restorer) turn(rec *RecordTurn) error {
+	if rec.Agent == "" || rec.Session == "" || rec.ID == "" || rec.Body == nil {
+		return ambry.InvalidArgument.Errorf("a turn of the export has no agent, session, id or body")
+	}
+	key := turnKey(rec.Agent, rec.ID, rec.Part)
+	held, there, err := r.held(key)
+	if err != nil {
+		return err
+	}
+	f := isNew
+	if there {
+		f = isOther
+		if bytes.Equal(held.hash, rec.Hash) {
+			f = isSame
+		}
+	} else {
+		gone, err := r.forgotten(rec.Agent, &draft{key: key, body: plainBody(rec)})
+		if err != nil {
+			return err
+		}
+		if gone {
+			f = wasForgotten
+		}
+	}
+	if !r.decide(f, false) {
+		return nil
+	}
+	owner, err := r.holder(rec.Agent, rec.Session)
+	if err != nil {
+		return err
+	}
+	b, err := r.bodyOf(rec)
+	if err != nil {
+		return err
+	}
+	encoded, _, err := r.w.scribe.encode(b)
+	if err != nil {
+		return err
+	}
+	c := r.w.scribe.content(b, encoded)
+	if there {
+		return r.replaceTurn(rec, held, owner, key, c)
+	}
+	return r.insertTurn(rec, owner, key, c)
+}
+
+// plainBody is the body of a record without the rows of sessions.
+func plainBody(rec *RecordTurn) body {
+	b := body{At: rec.Body.At, Cwd: rec.Body.Cwd, Branch: rec.Body.Branch, Model: rec.Body.Model, Tokens: rec.Body.Tokens}
+	b.Messages = make([]message, len(rec.Body.Messages))
+	for i, m := range rec.Body.Messages {
+		b.Messages[i] = message{Message: m}
+	}
+	return b
+}
+
+func (r *restorer) bodyOf(rec *RecordTurn) (body, error) {
+	b := plainBody(rec)
+	for i := range b.Messages {
+		if i < len(rec.From) && rec.From[i] != "" {
+			s, err := r.holder(rec.Agent, rec.From[i])
+			if err != nil {
+				return b, err
+			}
+			b.Messages[i].From = s.id
+		}
+	}
+	return b, nil
+}
+
+func (r *restorer) insertTurn(rec *RecordTurn, owner session, key digest, c content) error {
+	p, err := r.place(rec.Source)
+	if err != nil {
+		return err
+	}
+	id, err := r.insert(`INSERT INTO turn (key, external, part, session, at, source, line, start, stop, row, hash, copies,
+			messages, calls, input, cached, output, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		key[:], rec.ID, rec.Part, owner.id, millis(rec.At), p.source, p.line, p.start, p.stop, p.row, []byte(rec.Hash), len(rec.Copies),
+		c.counts.messages, c.counts.calls, c.counts.input, c.counts.cached, c.counts.output, c.packed)
+	if err != nil {
+		return fmt.Errorf("restore a turn: %w", err)
+	}
+	r.countTurns(owner.id, c.counts)
+	r.w.gists.put(id, c.terms.gist())
+	for _, held := range rec.Copies {
+		s, err := r.holder(rec.Agent, held.Session)
+		if err != nil {
+			return err
+		}
+		at, err := r.place(held.Source)
+		if err != nil {
+			return err
+		}
+		if err := r.saveCopy(id, s.id, at, held.Hash); err != nil {
+			return err
+		}
+	}
+	return r.moved(id)
+}
+
+// replaceTurn gives a turn that is there the content of the record. Who holds it
+// stays as it is.
+func (r *restorer) replaceTurn(rec *RecordTurn, held heldTurn, owner session, key digest, c content) error {
+	if held.copies > 0 || held.session != owner.id {
+		owner, err := sessionByID(r, held.session)
+		if err != nil {
+			return err
+		}
+		return r.update(held, owner, held.place, key, rec.Hash, held.copies, c)
+	}
+	p, err := r.place(rec.Source)
+	if err != nil {
+		return err
+	}
+	return r.update(held, owner, p, key, rec.Hash, 0, c)
+}
+
+// turnOf returns the row of a turn, 0 if it is not there.
+func (r *restorer) turnOf(n *Named) (id, owner int64, err error) {
+	key := turnKey(n.Agent, n.ID, n.Part)
+	_, err = found(r.row(`SELECT id, session FROM turn WHERE key = ?`, key[:]).Scan(&id, &owner))
+	return id, owner, wrapf(err, "look for a turn")
+}
+
+func (r *restorer) restoreMemory(rec *RecordMemory) error {
+	old, err := r.memory(rec.ID)
+	there := err == nil
+	if err != nil && ambry.KindOf(err) != ambry.NotFound {
+		return err
+	}
+	m, turnGone, err := r.memoryOf(rec)
+	if err != nil {
+		return err
+	}
+	var one int
+	gone, err := found(r.row(`SELECT 1 FROM tombstone WHERE public = ?`, rec.ID).Scan(&one))
+	if err != nil {
+		return fmt.Errorf("look for a tombstone: %w", err)
+	}
+	f := isNew
+	switch {
+	case gone || turnGone:
+		f = wasForgotten
+	case there:
+		if f, err = r.sameMemory(rec, old, m); err != nil {
+			return err
+		}
+	}
+	var updated int64
+	if there {
+		if err := r.row(`SELECT updated_at FROM memory WHERE id = ?`, old.id).Scan(&updated); err != nil {
+			return fmt.Errorf("read a memory: %w", err)
+		}
+	}
+	if !r.decide(f, millis(rec.UpdatedAt) > updated) {
+		return nil
+	}
+	if there {
+		m.id, m.cell, m.session, m.turn, m.created = old.id, cell{layer: old.cell.layer, status: rec.Status, agent: old.cell.agent, project: old.cell.project}, old.session, old.turn, old.created
+		m.version = old.version // rewrite counts on
+		if rec.Body != nil && old.turn == 0 {
+			if err := r.exec(`UPDATE memory SET body = ? WHERE id = ?`, *rec.Body, old.id); err != nil {
+				return fmt.Errorf("restore a memory: %w", err)
+			}
+		}
+		return r.rewrite(old, m)
+	}
+	return r.insertMemory(rec, m)
+}
+
+// sameMemory compares what a person can change of a memory.
+func (r *restorer) sameMemory(rec *RecordMemory, old, m memoryRow) (fate, error) {
+	var body string
+	if err := r.row(`SELECT coalesce(body, '') FROM memory WHERE id = ?`, old.id).Scan(&body); err != nil {
+		return isOther, fmt.Errorf("read a memory: %w", err)
+	}
+	theirs := ""
+	if rec.Body != nil {
+		theirs = *rec.Body
+	}
+	if old.title == m.title && old.summary == m.summary && old.tags == m.tags && old.cell.status == m.cell.status && body == theirs {
+		return isSame, nil
+	}
+	return isOther, nil
+}
+
+// memoryOf makes a row of a record; gone says that the turn it is the trace of
+// is not there, so it was forgotten.
+func (r *restorer) memoryOf(rec *RecordMemory) (m memoryRow, gone bool, err error) {
+	if rec.ID == "" || prefixes[ambry.Layer(rec.Layer)] == "" || rec.Turn == nil && rec.Body == nil {
+		return m, false, ambry.InvalidArgument.Errorf("a memory of the export has no id, layer or text")
+	}
+	m = memoryRow{public: rec.ID, created: millis(rec.CreatedAt), version: max(rec.Version, 1), edited: rec.Edited, title: rec.Title, summary: rec.Summary}
+	m.cell = cell{layer: rec.Layer, status: rec.Status}
+	if m.tags, err = formatTags(rec.Tags); err != nil {
+		return m, false, err
+	}
+	if m.cell.agent, err = r.agent(rec.Agent); err != nil {
+		return m, false, err
+	}
+	project, err := r.project(rec.Project)
+	if err != nil {
+		return m, false, err
+	}
+	m.cell.project = project.Int64
+	if rec.Session != nil {
+		s, err := r.holder(rec.Session.Agent, rec.Session.ID)
+		if err != nil {
+			return m, false, err
+		}
+		m.session = s.id
+	}
+	if rec.Turn != nil {
+		if m.turn, m.session, err = r.turnOf(rec.Turn); err != nil {
+			return m, false, err
+		}
+		return m, m.turn == 0, nil
+	}
+	return m, false, nil
+}
+
+func (r *restorer) insertMemory(rec *RecordMemory, m memoryRow) error {
+	if m.turn != 0 {
+		var other int64
+		if ok, err := found(r.row(`SELECT id FROM memory WHERE turn = ?`, m.turn).Scan(&other)); err != nil || ok {
+			return wrapf(err, "look for the trace of a turn") // it has one, under another id
+		}
+	}
+	var err error
+	m.id, err = r.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, turn_ref, created_at, updated_at,
+			version, edited, title, summary, tags, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), null(m.session), null(m.turn), rec.TurnRef, m.created,
+		millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body)
+	if err != nil {
+		return fmt.Errorf("restore a memory: %w", err)
+	}
+	text, err := r.termsFor(m.id)
+	if err != nil {
+		return err
+	}
+	if m.turn != 0 {
+		if err := r.moved(m.turn); err != nil {
+			return err
+		}
+	}
+	return r.entered(m, text)
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+)
+
+// What is restored beside sessions, turns and memories.
+
+func (r *restorer) liveSession(rec *RecordLiveSession) error {
+	s, err := r.holder(rec.Session.Agent, rec.Session.ID)
+	if err != nil {
+		return err
+	}
+	return r.addOnce(`INSERT INTO live_session (session, key, opened_at, closed_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		s.id, rec.Key, millis(rec.OpenedAt), millis(rec.ClosedAt))
+}
+
+func (r *restorer) liveTurn(rec *RecordLiveTurn) error {
+	s, err := r.holder(rec.Session.Agent, rec.Session.ID)
+	if err != nil {
+		return err
+	}
+	var turn sql.NullInt64
+	if rec.Turn != nil {
+		id, _, err := r.turnOf(rec.Turn)
+		if err != nil {
+			return err
+		}
+		turn = null(id)
+	}
+	state := rec.State
+	if (state == turnTold || state == turnRead) && !turn.Valid {
+		state = turnForgotten // here
+	}
+	return r.addOnce(`INSERT INTO live_turn (session, external, state, turn, query, started_at, asked, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		s.id, rec.ID, state, turn, rec.Query, millis(rec.StartedAt), digestOrNull(rec.Asked), digestOrNull(rec.Said))
+}
+
+func digestOrNull(h Hex) any {
+	if len(h) == 0 {
+		return nil
+	}
+	return []byte(h)
+}
+
+// tombstone forgets here what was forgotten there, if the policy lets it.
+func (r *restorer) tombstone(rec *RecordTombstone) error {
+	if _, err := r.memory(rec.ID); err == nil {
+		if !r.decide(isOther, true) {
+			return nil
+		}
+		_, err := r.forget(rec.ID)
+		return err
+	}
+	return r.addOnce(`INSERT INTO tombstone (memory, public, turn, print, forgotten_at)
+		VALUES ((SELECT min(0, coalesce(min(memory), 0)) - 1 FROM tombstone), ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		rec.ID, digestOrNull(rec.Turn), digestOrNull(rec.Print), millis(rec.ForgottenAt))
+}
+
+func (r *restorer) call(rec *RecordCall) error {
+	var one int
+	ok, err := found(r.row(`SELECT 1 FROM recall_log WHERE public = ?`, rec.ID).Scan(&one))
+	if err != nil {
+		return fmt.Errorf("look for a call: %w", err)
+	}
+	if ok {
+		r.decide(isSame, false)
+		return nil
+	}
+	agent, err := r.agent(rec.Agent)
+	if err != nil {
+		return err
+	}
+	bytes := int64(rowBytes + len(rec.Input) + len(rec.Output))
+	err = r.exec(`INSERT INTO recall_log (public, tool, agent, session, turn, at, took, failed, input, output, bytes)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, rec.ID, rec.Tool, agent, rec.Session, rec.Turn, millis(rec.At), rec.Took, rec.Failed,
+		string(rec.Input), string(rec.Output), bytes)
+	if err != nil {
+		return fmt.Errorf("restore a call: %w", err)
+	}
+	r.decide(isNew, false)
+	return r.tallyCalls(rec.Tool, agent, 1, bytes)
+}

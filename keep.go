@@ -1,0 +1,150 @@
+package ambry
+
+import (
+	"strings"
+	"time"
+)
+
+// What leaves a memory for good, and what comes back.
+
+// Forget says what is to be forgotten: exactly one of its first five fields.
+type Forget struct {
+	IDs       []string `json:"ids,omitempty" maxItems:"1000" nullable:"false" doc:"These memories, with the turns they are of"`
+	SessionID string   `json:"sessionId,omitempty" maxLength:"256" doc:"All of a session, also the turns that other sessions hold copies of"`
+	Agent     string   `json:"agent,omitempty" maxLength:"128" doc:"All that came from an agent; with sessionId, the agent of the session"`
+	Project   string   `json:"project,omitempty" maxLength:"4096" doc:"All of a project and of the directories below it"`
+	Words     string   `json:"words,omitempty" maxLength:"1000" doc:"All in whose text these words stand, in this order; case does not matter"`
+	DryRun    bool     `json:"dryRun,omitempty" doc:"Only say what would be forgotten"`
+}
+
+// minForgetWords is the least that words may be, in bytes: a letter is in
+// everything.
+const minForgetWords = 3
+
+// Validate reports what makes f unusable.
+func (f Forget) Validate() error {
+	given := 0
+	for _, is := range []bool{len(f.IDs) > 0, f.SessionID != "", f.Agent != "" && f.SessionID == "", f.Project != "", f.Words != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return InvalidArgument.Errorf("say one thing to forget: ids, a session, an agent, a project, or words")
+	case f.Agent != "" && f.SessionID == "" && (len(f.IDs) > 0 || f.Project != "" || f.Words != ""):
+		return InvalidArgument.Errorf("an agent goes with nothing but a session")
+	case f.Words != "" && len(strings.TrimSpace(f.Words)) < minForgetWords:
+		return InvalidArgument.Errorf("the words are too short; give at least %d letters", minForgetWords)
+	}
+	return nil
+}
+
+// ForgottenAll is the receipt of a [Forget].
+type ForgottenAll struct {
+	OK         bool      `json:"ok"`
+	DryRun     bool      `json:"dryRun,omitempty"`
+	Memories   int64     `json:"memories"`
+	Turns      int64     `json:"turns"`
+	Sessions   int64     `json:"sessions" doc:"Sessions of which nothing is left"`
+	Shared     int64     `json:"shared" doc:"Of the turns, those that other sessions held too"`
+	Titles     int64     `json:"titles" doc:"Titles of sessions that were emptied"`
+	Calls      int64     `json:"calls" doc:"Entries of the log of calls"`
+	Examples   []Memory  `json:"examples,omitempty" doc:"With dryRun: some of the memories"`
+	Scrubbed   bool      `json:"scrubbed" doc:"Its bytes are gone from the files of the memory too; false while that is going on"`
+	ServerTime time.Time `json:"serverTime"`
+}
+
+// Scrubbed says what is left on the disk of what was forgotten.
+type Scrubbed struct {
+	Done       bool      `json:"done" doc:"Nothing is left"`
+	Free       int64     `json:"freeBytes" doc:"Room inside the file that is free, and empty"`
+	Bytes      int64     `json:"bytes" doc:"Size of the memory's files"`
+	ServerTime time.Time `json:"serverTime"`
+}
+
+// Scope is how much is deleted.
+type Scope string
+
+// The scopes.
+const (
+	ScopeMemory Scope = "memory" // what is remembered
+	ScopeAll    Scope = "all"    // that, and all that the service knows and the person chose
+)
+
+// DeleteData deletes everything.
+type DeleteData struct {
+	Confirm bool  `json:"confirm" doc:"Must be true"`
+	Scope   Scope `json:"scope,omitempty" enum:"memory,all" doc:"memory if absent"`
+}
+
+// DataDeleted is the receipt of [DeleteData].
+type DataDeleted struct {
+	OK        bool             `json:"ok"`
+	ClearedAt time.Time        `json:"clearedAt"`
+	Scope     Scope            `json:"scope"`
+	Removed   map[string]int64 `json:"removed" doc:"How many of what"`
+	Kept      []string         `json:"kept" doc:"What is still there, a sentence each"`
+}
+
+// DataCheck asks whether words stand anywhere in our files.
+type DataCheck struct {
+	Words         string `json:"words" minLength:"3" maxLength:"1000"`
+	RemoveBackups bool   `json:"removeBackups,omitempty" doc:"Consent to remove the backups in which they stand"`
+	RemoveExports bool   `json:"removeExports,omitempty" doc:"The same for exports in our directory"`
+}
+
+// DataChecked is what a [DataCheck] found. It repeats none of the text.
+type DataChecked struct {
+	Absent  bool       `json:"absent" doc:"The words stand nowhere"`
+	Files   int        `json:"files" doc:"Files that were read, byte by byte"`
+	Bytes   int64      `json:"bytes" doc:"What they hold, unpacked"`
+	Found   []DataFind `json:"found"`
+	Removed []string   `json:"removed,omitempty" doc:"Backups and exports that were removed"`
+	Masked  int        `json:"masked,omitempty" doc:"Places in logs that were overwritten"`
+}
+
+// DataFind is a file in which the words stand.
+type DataFind struct {
+	File   string `json:"file" doc:"Below our directory"`
+	Places int    `json:"places"`
+	Hint   string `json:"hint" doc:"Why it is there, and what to do"`
+}
+
+// Wiped counts what a memory held before it was emptied.
+type Wiped struct {
+	Memories   int64     `json:"memories"`
+	Sessions   int64     `json:"sessions"`
+	Turns      int64     `json:"turns"`
+	Calls      int64     `json:"calls" doc:"Entries of the log of calls"`
+	Scrubbed   bool      `json:"scrubbed"`
+	ServerTime time.Time `json:"serverTime"`
+}
+
+// RestorePolicy says what becomes of what is there already and differs.
+type RestorePolicy string
+
+// The policies.
+const (
+	KeepOurs   RestorePolicy = "skip"    // it stays as it is
+	TakeTheirs RestorePolicy = "replace" // it becomes as it comes
+	TakeNewer  RestorePolicy = "newer"   // the later change wins
+)
+
+// Restored counts what a restore did.
+type Restored struct {
+	Lines     int `json:"lines"`
+	Added     int `json:"added"`
+	Updated   int `json:"updated"`
+	Unchanged int `json:"unchanged"`
+	Skipped   int `json:"skipped" doc:"There already and different; kept as it was"`
+	Forgotten int `json:"forgotten" doc:"Was forgotten here, and stays so"`
+	Redacted  int `json:"redactions" doc:"Secrets taken out on the way in"`
+}
+
+// BackupMade is a copy of the memory.
+type BackupMade struct {
+	Name   string    `json:"name" doc:"File in the backups of the home"`
+	Bytes  int64     `json:"bytes"`
+	MadeAt time.Time `json:"madeAt"`
+}
