@@ -26,7 +26,7 @@ import (
 // root package, "everything" for all that is below. What a library may be used
 // for is written in .golangci.yml.
 const floors = `
-6  cmd/ambry           app client tray mcp home language
+6  cmd/ambry           app client tray mcp hook home language
 6  bench/*             everything
 5  app                 everything
 4  server              language agent channel model memory scan skill converse settings event web
@@ -48,6 +48,7 @@ const floors = `
 3  channel/all         channel channel/*
 3  model/all           model model/*
 2  memory              language redact
+2  hook                language redact home
 2  agent/*             language agent
 2  channel/*           language channel
 2  model/*             language model

@@ -109,7 +109,7 @@ type Query struct {
 	Agents        []string  `json:"agents,omitempty" maxItems:"64" nullable:"false" doc:"Only what came from one of these agents"`
 	Project       string    `json:"project,omitempty" maxLength:"4096" doc:"Only this project"`
 	Source        string    `json:"source,omitempty" maxLength:"128" doc:"Agent that asks"`
-	SessionID     string    `json:"sessionId,omitempty" maxLength:"256" doc:"Session of the caller; what it was given before is left out of injectedContext"`
+	SessionID     string    `json:"sessionId,omitempty" maxLength:"256" doc:"Session of the caller; what it was given before, or was said in it, is left out of injectedContext"`
 	InSession     string    `json:"inSession,omitempty" maxLength:"256" doc:"Only what was said in this session"`
 	After         time.Time `json:"after,omitzero" doc:"Only what happened at this time or later"`
 	Before        time.Time `json:"before,omitzero" doc:"Only what happened before this time"`

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,8 +30,8 @@ const (
 	killWriters  = 4
 )
 
-// TestKilledAtAnyMoment kills the service or its runtime while a scan runs and
-// notes are added, again and again. In the end nothing that was acknowledged may
+// TestKilledAtAnyMoment kills the service or its runtime while a scan runs, notes
+// are added and an agent calls its hooks, again and again. In the end nothing that was acknowledged may
 // be missing, nothing may be there twice, and the databases must be sound.
 func TestKilledAtAnyMoment(t *testing.T) {
 	cycles := 50
@@ -54,6 +55,7 @@ type killing struct {
 	mu           sync.Mutex // guards what follows
 	attempted    []string   // keys of notes
 	acknowledged map[string]string
+	hooked       int // turns that hooks were told of
 }
 
 func (k *killing) writeHistory() {
@@ -134,6 +136,7 @@ func (k *killing) cycle(n int, after time.Duration, runtime bool) {
 	for w := range killWriters {
 		writers.Go(func() { k.write(ctx, c, fmt.Sprintf("cycle %d writer %d", n, w)) })
 	}
+	writers.Go(func() { k.hooks(ctx, n) })
 	time.Sleep(after) // the moment is what is varied
 	if runtime {
 		if pid := child(cmd.Process.Pid, "memory"); pid != 0 {
@@ -168,6 +171,24 @@ func (k *killing) write(ctx context.Context, c *client.Client, who string) {
 	}
 }
 
+// hooks is an agent that has turns, one a session, and tells of them whether the
+// service is there or not.
+func (k *killing) hooks(ctx context.Context, n int) {
+	for i := 0; ctx.Err() == nil; i++ {
+		for _, call := range []struct{ event, said string }{{"UserPromptSubmit", "prompt"}, {"Stop", "last_assistant_message"}} {
+			cmd := exec.Command("ambry", "hook", "codex", call.event)
+			cmd.Env = []string{"HOME=" + k.home, "WORK=" + k.home}
+			cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"hook-%d-%d","cwd":"/srv","%s":"about box %d of cycle %d"}`, n, i, call.said, i, n))
+			if err := cmd.Run(); err != nil {
+				k.t.Errorf("a hook failed: %v", err)
+			}
+		}
+		k.mu.Lock()
+		k.hooked++
+		k.mu.Unlock()
+	}
+}
+
 // verify looks at what is left.
 func (k *killing) verify() {
 	k.t.Helper()
@@ -197,17 +218,18 @@ func (k *killing) verify() {
 			k.t.Errorf("%s was %s and is now %s", key, id, m.ID)
 		}
 	}
+	k.spoolIsTaken(ctx)
 	o, err := c.Overview(ctx)
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	turns := int64(killSessions * killTurns)
-	if want := turns + int64(len(k.attempted)); o.Counts.Turns != turns || o.Counts.Memories != want || o.Counts.Sessions != killSessions {
-		k.t.Errorf("counts are %+v, want %d turns, %d memories, %d sessions", o.Counts, turns, want, killSessions)
+	turns, sessions := int64(killSessions*killTurns+k.hooked), int64(killSessions+k.hooked)
+	if want := turns + int64(len(k.attempted)); o.Counts.Turns != turns || o.Counts.Memories != want || o.Counts.Sessions != sessions {
+		k.t.Errorf("counts are %+v, want %d turns, %d memories, %d sessions", o.Counts, turns, want, sessions)
 	}
-	k.t.Logf("%d notes acknowledged, %d attempted", len(k.acknowledged), len(k.attempted))
-	if len(k.acknowledged) == 0 {
-		k.t.Error("no note was ever acknowledged: nothing was tested")
+	k.t.Logf("%d notes acknowledged, %d attempted; %d turns of hooks", len(k.acknowledged), len(k.attempted), k.hooked)
+	if len(k.acknowledged) == 0 || k.hooked == 0 {
+		k.t.Error("no note was ever acknowledged, or no hook called: nothing was tested")
 	}
 	if err := endProcess(cmd.Process.Pid); err != nil {
 		k.t.Fatal(err)
@@ -217,6 +239,20 @@ func (k *killing) verify() {
 	}
 	for _, name := range []string{"memory.db", "app.db"} {
 		k.sound(filepath.Join(k.home, ".ambry", name))
+	}
+}
+
+// spoolIsTaken waits until the service has taken what hooks kept.
+func (k *killing) spoolIsTaken(ctx context.Context) {
+	k.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := poll(ctx, func() bool {
+		left, err := os.ReadDir(filepath.Join(k.home, ".ambry", "hooks", "spool"))
+		return err == nil && len(left) == 0
+	})
+	if err != nil {
+		k.t.Errorf("the service does not take what hooks kept: %v", err)
 	}
 }
 

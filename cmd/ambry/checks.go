@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/client"
@@ -112,12 +111,6 @@ func absent(dir string, err error) check {
 		c.Hint = "the next start replaces the file; logs/service.log may say what happened"
 	}
 	return c
-}
-
-// alive reports whether there is a process with this id, where that can be asked.
-func alive(pid int) bool {
-	p, err := os.FindProcess(pid)
-	return err == nil && pid > 0 && p.Signal(syscall.Signal(0)) == nil
 }
 
 // held reports whether a service has the home. It has the lock itself for a

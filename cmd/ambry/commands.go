@@ -15,6 +15,7 @@ func (p *program) commands() []*cobra.Command {
 		p.showCommand(),
 		p.addCommand(),
 		p.mcpCommand(),
+		p.hookCommand(),
 		p.configCommand(),
 		p.doctorCommand(),
 		p.versionCommand(),

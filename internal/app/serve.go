@@ -91,8 +91,12 @@ func (s *service) run(ctx context.Context) error {
 	}
 	s.file = s.newRuntimeFile(ln)
 	scanner := s.newScanner(memory, bus)
+	spool := s.newSpool(memory)
+	if err := spool.Heed(); err != nil {
+		s.log.Error("prepare for the hooks of agents", "err", err)
+	}
 	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, Version: s.options.Version, Log: s.log})
-	handler, _ := web.New(s.webConfig(), s.newServer(scanner, memory, bus, bridge).Routes())
+	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, memory, bus, bridge).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
 	// reverse of who needs whom.
@@ -100,6 +104,8 @@ func (s *service) run(ctx context.Context) error {
 	defer stopMemory()
 	stopScanner := start(ctx, "scanner", s.log, scanner.Run)
 	defer stopScanner()
+	stopSpool := start(ctx, "spool", s.log, spool.Run)
+	defer stopSpool()
 	stopConfig := start(ctx, "settings", s.log, func(ctx context.Context) error { return s.config.follow(ctx, bus, s.log) })
 	defer stopConfig()
 	defer bridge.Close()
@@ -168,14 +174,14 @@ func (s *service) webConfig() web.Config {
 	}
 }
 
-func (s *service) newServer(scanner *scan.Scanner, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge) *server.Server {
+func (s *service) newServer(scans server.Scans, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge) *server.Server {
 	return &server.Server{
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
 		Privacy: s.db.Privacy, ScanPreferences: s.db.ScanPreferences,
 		PrivacyChanged: s.outgoing.refresh,
 		Bus:            bus,
-		Scans:          scanner,
+		Scans:          scans,
 		Health:         func(ctx context.Context) ambry.Health { return s.health(ctx, memory) },
 		Memory:         web.NewProxy(web.ProxyConfig{Target: memory.target, DialContext: s.outgoing.DialContext}),
 		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),

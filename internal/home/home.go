@@ -104,4 +104,11 @@ func (h Home) Exports() string { return h.join("exports") }
 // Backups is the directory of the copies made before a database is migrated.
 func (h Home) Backups() string { return h.join("backups") }
 
+// HooksDir is the name of the directory of [Home.Hooks].
+const HooksDir = "hooks"
+
+// Hooks is the directory of what agents' hooks keep. It is there only while the
+// person permits to read histories, see package hook.
+func (h Home) Hooks() string { return h.join(HooksDir) }
+
 func (h Home) join(name string) string { return filepath.Join(h.dir, name) }

@@ -44,9 +44,10 @@ func newGiven(s *store.Store) *given {
 	return &given{store: s, sessions: map[string]*list.Element{}, recent: list.New()}
 }
 
-// to returns whether a session was given a memory before, other than for the
-// same turn. Without a session nobody was.
-func (g *given) to(ctx context.Context, session, turn string) (func(ambry.Memory) bool, error) {
+// to returns whether a session of an agent was given a memory before, other than
+// for the same turn. What was said in the session itself it has anyway. Without
+// a session nobody was given anything.
+func (g *given) to(ctx context.Context, agent, session, turn string) (func(ambry.Memory) bool, error) {
 	if session == "" {
 		return func(ambry.Memory) bool { return false }, nil
 	}
@@ -55,6 +56,9 @@ func (g *given) to(ctx context.Context, session, turn string) (func(ambry.Memory
 		return nil, err
 	}
 	return func(m ambry.Memory) bool {
+		if m.SessionID == session && m.Agent == agent {
+			return true
+		}
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		old, ok := to.states[m.ID]

@@ -28,7 +28,7 @@ type asked struct {
 // is made of.
 func (e *Engine) search(ctx context.Context, a asked) (ambry.Answer, []ambry.Section, error) {
 	began := time.Now()
-	known, err := e.given.to(ctx, a.query.SessionID, a.turn)
+	known, err := e.given.to(ctx, a.query.Source, a.query.SessionID, a.turn)
 	if err != nil {
 		return ambry.Answer{}, nil, err
 	}

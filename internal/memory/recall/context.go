@@ -82,8 +82,34 @@ func excerpt(number int, r *ranked, size int) string {
 	if at := r.passage.source.String(); at != "" {
 		about = append(about, escape(at))
 	}
-	start, end := r.passage.window(size)
-	return fmt.Sprintf("\n%d. %s\n[%s]\n%s\n", number, escape(t.Title), strings.Join(about, " · "), escape(r.passage.text[start:end]))
+	said, answered := r.passage.text, r.conclusion()
+	if answered == "" {
+		start, end := r.passage.window(size)
+		return fmt.Sprintf("\n%d. %s\n[%s]\n%s\n", number, escape(t.Title), strings.Join(about, " · "), escape(said[start:end]))
+	}
+	start, end := r.passage.window(max(size/2, size-len(answered)))
+	rest := passage{text: answered}
+	_, most := rest.window(max(size-(end-start), minExcerpt/2))
+	return fmt.Sprintf("\n%d. %s\n[%s]\n%s\nThe answer was: %s\n", number, escape(t.Title), strings.Join(about, " · "),
+		escape(said[start:end]), escape(answered[:most]))
+}
+
+// conclusion returns how a turn ended, if the passage is of what was asked: a
+// question alone tells nobody anything.
+func (r *ranked) conclusion() string {
+	asked, end := false, ""
+	for _, s := range r.text.Said {
+		if s.Role == ambry.User && s.Text == r.passage.text {
+			asked = true
+		}
+		if s.Role == ambry.Assistant && strings.TrimSpace(s.Text) != "" {
+			end = strings.TrimSpace(s.Text)
+		}
+	}
+	if !asked {
+		return ""
+	}
+	return end
 }
 
 // escape makes text safe inside the fence.

@@ -101,7 +101,8 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	if len(best) > 0 && !best[0].answers(asked) {
 		best = nil
 	}
-	best = slices.DeleteFunc(best, func(r ranked) bool { return given(r.text.Memory) })
+	// What is left when the best was given before may not be worth giving.
+	best = slices.DeleteFunc(best, func(r ranked) bool { return given(r.text.Memory) || !r.answers(asked) })
 	sections := pack(best, budget)
 	a.InjectedContext, a.TokenEstimate = fenced(sections)
 	if q.Verbose {

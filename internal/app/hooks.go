@@ -1,0 +1,36 @@
+package app
+
+import (
+	"log/slog"
+
+	"ambry.dev/ambry/internal/hook"
+	"ambry.dev/ambry/internal/scan"
+)
+
+// newSpool returns what takes the turns that the hooks of agents kept.
+func (s *service) newSpool(memory *memoryRuntime) *hook.Spool {
+	return &hook.Spool{
+		Dir: s.home.Hooks(), Turns: memory, Logger: s.log,
+		Permitted: func() bool {
+			permission, _ := s.consent()
+			return permission.MayScan()
+		},
+	}
+}
+
+// consenting are the scans, and with them the hooks, which need the same
+// consent.
+type consenting struct {
+	*scan.Scanner
+	spool *hook.Spool
+	log   *slog.Logger
+}
+
+// ConsentChanged is called after the consent or the preferences changed. Once it
+// has returned, hooks heed it.
+func (c consenting) ConsentChanged() {
+	if err := c.spool.Heed(); err != nil {
+		c.log.Error("tell the hooks of agents of the consent", "err", err)
+	}
+	c.Scanner.ConsentChanged()
+}
