@@ -30,10 +30,11 @@ const floors = `
 6  bench/*             everything
 5  app                 everything
 4  server              language agent channel model memory scan skill converse settings event web
-4  mcp                 language memory web
+4  mcp                 language memory web mcp/upstream
 4  panel               web
 4  tray                language client
 4  memory/engine       language memory memory/store memory/recall memory/learn redact
+3  mcp/upstream        language supervise
 3  scan                language agent memory redact event
 3  skill               language agent event home
 3  converse            language channel memory model redact

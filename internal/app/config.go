@@ -61,8 +61,9 @@ func (c *config) problem() string {
 	return c.fault
 }
 
-// follow keeps the settings in force those of the file until ctx ends.
-func (c *config) follow(ctx context.Context, bus *event.Bus, log *slog.Logger) error {
+// follow keeps the settings in force those of the file until ctx ends. Who has
+// to act on other ones is told by changed.
+func (c *config) follow(ctx context.Context, bus *event.Bus, log *slog.Logger, changed func(settings.Settings)) error {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
 	seen := c.read
@@ -79,7 +80,7 @@ func (c *config) follow(ctx context.Context, bus *event.Bus, log *slog.Logger) e
 			next = settingsRest // somebody may still be writing
 		default:
 			c.read = now
-			c.reload(bus, log)
+			c.reload(bus, log, changed)
 		}
 		seen = now
 		timer.Reset(next)
@@ -87,7 +88,7 @@ func (c *config) follow(ctx context.Context, bus *event.Bus, log *slog.Logger) e
 }
 
 // reload reads the settings anew and says what became different.
-func (c *config) reload(bus *event.Bus, log *slog.Logger) {
+func (c *config) reload(bus *event.Bus, log *slog.Logger, changed func(settings.Settings)) {
 	next, err := settings.Load(c.sources)
 	c.mu.Lock()
 	before, fault := c.current, c.fault
@@ -112,6 +113,7 @@ func (c *config) reload(bus *event.Bus, log *slog.Logger) {
 	if len(keys) == 0 && told {
 		return
 	}
+	changed(next)
 	log.Info("the settings changed", "keys", keys, "after_restart", restart)
 	for _, w := range next.Warnings {
 		log.Warn("settings", "warning", w)

@@ -100,7 +100,7 @@ func following(t *testing.T, file string) (*config, func() (told []ambry.Setting
 	}
 	bus, log := event.New("e", 100, time.Now), slog.New(slog.NewTextHandler(t.Output(), nil))
 	sub := bus.Subscribe("")
-	t.Cleanup(start(t.Context(), "settings", log, func(ctx context.Context) error { return c.follow(ctx, bus, log) }))
+	t.Cleanup(start(t.Context(), "settings", log, func(ctx context.Context) error { return c.follow(ctx, bus, log, func(settings.Settings) {}) }))
 	return c, func() (told []ambry.SettingsChanged) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

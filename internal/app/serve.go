@@ -16,6 +16,7 @@ import (
 	"ambry.dev/ambry/internal/event"
 	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/mcp"
+	"ambry.dev/ambry/internal/mcp/upstream"
 	"ambry.dev/ambry/internal/scan"
 	"ambry.dev/ambry/internal/server"
 	"ambry.dev/ambry/internal/settings"
@@ -95,8 +96,9 @@ func (s *service) run(ctx context.Context) error {
 	if err := spool.Heed(); err != nil {
 		s.log.Error("prepare for the hooks of agents", "err", err)
 	}
-	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, Version: s.options.Version, Log: s.log})
-	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, memory, bus, bridge).Routes())
+	others := s.newUpstreams()
+	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, Version: s.options.Version, Log: s.log, Others: others})
+	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, memory, bus, bridge, others).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
 	// reverse of who needs whom.
@@ -106,7 +108,11 @@ func (s *service) run(ctx context.Context) error {
 	defer stopScanner()
 	stopSpool := start(ctx, "spool", s.log, spool.Run)
 	defer stopSpool()
-	stopConfig := start(ctx, "settings", s.log, func(ctx context.Context) error { return s.config.follow(ctx, bus, s.log) })
+	stopOthers := start(ctx, "upstreams", s.log, others.Run)
+	defer stopOthers()
+	stopConfig := start(ctx, "settings", s.log, func(ctx context.Context) error {
+		return s.config.follow(ctx, bus, s.log, func(set settings.Settings) { others.Set(set.MCP.Upstreams) })
+	})
 	defer stopConfig()
 	defer bridge.Close()
 
@@ -174,7 +180,7 @@ func (s *service) webConfig() web.Config {
 	}
 }
 
-func (s *service) newServer(scans server.Scans, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge) *server.Server {
+func (s *service) newServer(scans server.Scans, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge, others *upstream.Pool) *server.Server {
 	return &server.Server{
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
@@ -186,6 +192,7 @@ func (s *service) newServer(scans server.Scans, memory *memoryRuntime, bus *even
 		Memory:         web.NewProxy(web.ProxyConfig{Target: memory.target, DialContext: s.outgoing.DialContext}),
 		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),
 		Bridge:         bridge, MCPToken: s.file.MCPToken,
+		Upstreams: others.Status,
 	}
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,7 +15,7 @@ func narrate(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		params, isCall := req.GetParams().(*mcp.CallToolParamsRaw)
 		session, ok := req.GetSession().(*mcp.ServerSession)
-		if !isCall || !ok || params == nil {
+		if !isCall || !ok || params == nil || !slices.Contains(ownTools, params.Name) {
 			return next(ctx, method, req)
 		}
 		begin := time.Now()

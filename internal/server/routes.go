@@ -32,6 +32,8 @@ func (s *Server) Routes() []web.Route {
 		web.Post("/api/agent-sources/scan/stop", "Stop reading; scanning again goes on", s.stopScan).Tag("agent sources"),
 		web.Post("/api/agent-sources/scan/cancel", "The same as stop: what was read stays", s.stopScan).Tag("agent sources"),
 
+		web.Get("/api/v1/integrations/capabilities", "What Ambry is connected with, and how that is", s.capabilities).Tag("integrations"),
+
 		web.Proxy("/api/v1/memory/", "The memory runtime: search, add, read, forget", s.Memory).Tag("memory"),
 		web.Proxy("/api/v1/panel/", "The memory runtime: what the panel shows", s.Memory).Tag("memory"),
 		web.Proxy("/api/v1/sessions/", "The memory runtime: sessions while they happen", s.Memory).Tag("memory"),

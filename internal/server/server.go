@@ -54,4 +54,6 @@ type Server struct {
 
 	Bridge   http.Handler // speaks MCP
 	MCPToken string       // opens the bridge, and nothing else
+
+	Upstreams func() []ambry.UpstreamStatus // the MCP servers behind the bridge
 }

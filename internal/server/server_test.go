@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -118,6 +119,12 @@ func serve(t *testing.T) *api {
 			_, _ = io.WriteString(w, `{"bridge":"`+r.Method+`"}`)
 		}),
 		MCPToken: mcpToken,
+		Upstreams: func() []ambry.UpstreamStatus {
+			return []ambry.UpstreamStatus{
+				{ID: "docs", Name: "Docs", Transport: "http", Status: ambry.HealthOK, Tools: []string{"docs__find"}},
+				{ID: "gone", Name: "gone", Transport: "stdio", Status: ambry.HealthFailed, Reason: "ended", Tools: []string{}},
+			}
+		},
 	}
 	handler, _ := web.New(web.Config{
 		Title: "Test", Version: "1", Document: server.DocumentPath,
@@ -342,5 +349,16 @@ func TestTheBridgeHasATokenOfItsOwn(t *testing.T) {
 		if want := `{"bridge":"` + method + `"}`; resp.StatusCode != 200 || string(data) != want {
 			t.Errorf("%s: got %d %s, want %s", method, resp.StatusCode, data, want)
 		}
+	}
+}
+
+func TestCapabilitiesSayHowTheUpstreamsAre(t *testing.T) {
+	status, got := serve(t).ask("GET", "/api/v1/integrations/capabilities", "")
+	list, ok := got["mcpUpstreams"].([]any)
+	if status != 200 || !ok || len(list) != 2 || fmt.Sprint(got["toolkits"]) != "[docs]" || fmt.Sprint(got["channels"]) != "[]" {
+		t.Fatalf("got %d %v", status, got)
+	}
+	if one := fmt.Sprint(list[1]); one != "map[id:gone name:gone reason:ended status:failed tools:[] transport:stdio]" {
+		t.Errorf("got %s", one)
 	}
 }

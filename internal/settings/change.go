@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -136,7 +137,7 @@ func valuesOf(path, text string) (map[string]value, error) {
 }
 
 func (v value) equal(w value) bool {
-	return v.text == w.text && v.number == w.number && slices.Equal(v.list, w.list)
+	return v.text == w.text && v.number == w.number && slices.Equal(v.list, w.list) && reflect.DeepEqual(v.servers, w.servers)
 }
 
 // agree reports what is wrong with values that are each valid.
@@ -161,6 +162,8 @@ func (k kind) yaml(v value) string {
 	switch {
 	case k == number:
 		return strconv.Itoa(v.number)
+	case k == servers:
+		return writeServers(v.servers)
 	case k == list:
 		parts := make([]string, len(v.list))
 		for i, part := range v.list {

@@ -139,6 +139,10 @@ func (k kind) read(node ast.Node) (value, error) {
 		if k == list {
 			return texts(n.Values)
 		}
+		if k == servers {
+			all, err := readServers(n)
+			return value{servers: all}, err
+		}
 	}
 	if k == text {
 		return value{}, errors.New("must be text; put it in quotes")

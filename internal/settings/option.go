@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"ambry.dev/ambry"
 )
 
 // option is one thing that can be set.
@@ -20,6 +22,7 @@ type option struct {
 	initial    value
 	put        func(*Settings, value) error // an error reads on after the key
 	show       func(Settings) string
+	whole      func(Settings) any // the value, where what is shown leaves something out
 }
 
 // kind is what a value looks like.
@@ -29,6 +32,8 @@ const (
 	text   kind = "text"
 	number kind = "a whole number"
 	list   kind = "a list of texts"
+
+	servers kind = "a list of servers, such as [{id: docs, url: \"https://mcp.example.org/mcp\"}]"
 )
 
 // value is a value of a kind, in the field for it.
@@ -36,6 +41,8 @@ type value struct {
 	text   string
 	number int
 	list   []string
+
+	servers []ambry.Upstream
 }
 
 // parse reads a value from an environment variable or a flag, where commas
@@ -56,6 +63,9 @@ func (k kind) parse(s string) (value, error) {
 			}
 		}
 		return value{list: parts}, nil
+	case servers:
+		all, err := parseServers(s)
+		return value{servers: all}, err
 	}
 	return value{text: s}, nil
 }
@@ -91,6 +101,16 @@ var options = []option{
 			return err
 		},
 		show: func(s Settings) string { return strings.ToLower(s.Log.Level.String()) },
+	},
+	{
+		key: "mcp.upstreams", kind: servers, live: true,
+		about: "MCP servers whose tools agents get through Ambry, see docs/mcp.md",
+		put: func(s *Settings, v value) error {
+			s.MCP.Upstreams = v.servers
+			return eachServer(v.servers)
+		},
+		show:  func(s Settings) string { return showServers(s.MCP.Upstreams) },
+		whole: func(s Settings) any { return s.MCP.Upstreams },
 	},
 	{
 		key: "memory.token", kind: text, secret: true,

@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
+
+	"ambry.dev/ambry"
 )
 
 // Settings are the values in force. Make them with [Load].
@@ -19,6 +22,7 @@ type Settings struct {
 	Memory Memory
 	API    API
 	Log    Log
+	MCP    MCP
 
 	// Warnings are for the person, a sentence each: what is allowed but unwise.
 	Warnings []string
@@ -37,6 +41,9 @@ type API struct {
 	AllowedOrigins  []string // exact origins of pages that may call it, beside our own panel's
 	MaxEventStreams int      // at the same time, 1 to 199
 }
+
+// MCP is what agents get through the bridge, beside our own tools.
+type MCP struct{ Upstreams []ambry.Upstream }
 
 // Log is what is logged.
 type Log struct{ Level slog.Level }
@@ -129,7 +136,7 @@ func (s Settings) Explain() []Explanation {
 // that a running service cannot take over.
 func (s Settings) Changed(next Settings) (keys, restart []string) {
 	for _, o := range options {
-		if o.show(s) == o.show(next) {
+		if o.same(s, next) {
 			continue
 		}
 		keys = append(keys, o.key)
@@ -138,6 +145,14 @@ func (s Settings) Changed(next Settings) (keys, restart []string) {
 		}
 	}
 	return keys, restart
+}
+
+// same reports whether the option has the same value in both.
+func (o option) same(a, b Settings) bool {
+	if o.whole != nil {
+		return reflect.DeepEqual(o.whole(a), o.whole(b))
+	}
+	return o.show(a) == o.show(b)
 }
 
 // entry is a value as it was found: a text, or a node of the file.

@@ -74,6 +74,7 @@ func TestStrongerSourceWins(t *testing.T) {
 		"api.allowedOrigins=http://a (FILE:3)",
 		"api.maxEventStreams=2 (AMBRY_API_MAX_EVENT_STREAMS)",
 		"log.level=error (flag log.level)",
+		"mcp.upstreams= (default)",
 		"memory.token= (default)",
 		"memory.url=http://127.0.0.1:9 (AMBRY_MEMORY_URL)",
 	}
