@@ -19,6 +19,7 @@ type AgentSource struct {
 	DisplayName       string            `json:"displayName"`
 	DataPath          string            `json:"dataPath" doc:"Where its history is, or would be"`
 	Builtin           bool              `json:"builtin"`
+	Installed         bool              `json:"installed" doc:"The agent, or something it left, is on this machine"`
 	Available         bool              `json:"available" doc:"Its history exists and can be read"`
 	Status            SourceStatus      `json:"status" enum:"not_connected,skill_installed,plugin_installed,drifted"`
 	MessageCount      int64             `json:"messageCount" doc:"Messages read so far"`

@@ -36,7 +36,7 @@ const floors = `
 4  memory/engine       language memory memory/store memory/recall memory/learn redact
 3  mcp/upstream        language supervise
 3  scan                language agent memory redact event
-3  skill               language agent event home
+3  skill               language agent edit event home
 3  converse            language channel memory model redact
 3  account             language secret event home
 3  keep                language secret event home memory state
@@ -50,11 +50,11 @@ const floors = `
 3  model/all           model model/*
 2  memory              language redact
 2  hook                language redact home
-2  agent/*             language agent
+2  agent/*             language agent edit
 2  channel/*           language channel
 2  model/*             language model
 1  memory/store        language memory/words
-1  agent               language
+1  agent               language edit
 1  channel             language
 1  model               language
 1  redact              language
@@ -67,6 +67,7 @@ const floors = `
 1  client              language
 0  language
 0  home
+0  edit
 0  memory/words
 0  memory/when
 `

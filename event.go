@@ -21,6 +21,9 @@ var Events = []Payload{
 	AppResync{},
 	ScanProgress{},
 	ScanCompletion{},
+	SkillWritten{},
+	SkillRemoved{},
+	SkillDrifted{},
 	MemoryStateChanged{},
 	SettingsChanged{},
 }

@@ -60,6 +60,25 @@ func (c *Client) StopScan(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "/api/agent-sources/scan/stop", nil, nil, nil)
 }
 
+// InstallSkill writes a part of what there is for an agent into its files, and
+// says what that changes. A dry run changes nothing.
+func (c *Client) InstallSkill(ctx context.Context, agentID string, part ambry.SkillPart, dryRun bool) (r ambry.SkillResult, err error) {
+	return r, c.call(ctx, http.MethodPost, skillPath(agentID, part, dryRun), nil, nil, &r)
+}
+
+// RemoveSkill takes a part of it out again.
+func (c *Client) RemoveSkill(ctx context.Context, agentID string, part ambry.SkillPart, dryRun bool) (r ambry.SkillResult, err error) {
+	return r, c.call(ctx, http.MethodDelete, skillPath(agentID, part, dryRun), nil, nil, &r)
+}
+
+func skillPath(agentID string, part ambry.SkillPart, dryRun bool) string {
+	path := "/api/agent-sources/" + url.PathEscape(agentID) + "/" + string(part)
+	if dryRun {
+		path += "?dryRun=true"
+	}
+	return path
+}
+
 // Search asks the memory. No hits means that nothing matches.
 func (c *Client) Search(ctx context.Context, q ambry.Query) (a ambry.Answer, err error) {
 	return a, c.call(ctx, http.MethodPost, "/api/v1/memory/search", nil, q, &a)

@@ -96,6 +96,8 @@ func describe(err error) failure {
 		f.Hints = append(f.Hints, `"ambry serve" starts it`)
 	case f.Code == ambry.ScanNotPermitted:
 		f.Hints = append(f.Hints, `"ambry scan --allow" permits Ambry to read the histories, and says what it will read`)
+	case f.Code == ambry.SkillWriteNotPermitted:
+		f.Hints = append(f.Hints, `"ambry connect AGENT --allow" permits it; with --dry-run it only shows what it would write`)
 	case f.Code == ambry.Unauthorized:
 		f.Hints = append(f.Hints, "the service was restarted meanwhile; try again")
 	case fromService && f.Code.Status() >= 500:

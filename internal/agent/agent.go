@@ -1,7 +1,7 @@
 // Package agent is the contract of the coding agents: what a plug-in says of
-// an agent, and the shared ways to read histories, from files ([Files]) and
-// from databases. It knows no agent by name and never writes into an agent's
-// files.
+// an agent, the shared ways to read histories, from files ([Files]) and from
+// databases, and what there is to write into an agent's files ([Lesson]). It
+// knows no agent by name and writes nothing itself.
 package agent
 
 import (
@@ -17,6 +17,7 @@ type Agent struct {
 	ID      string // lower case with underscores, such as claude_code; never changes
 	Name    string // as people write it
 	History History
+	Lesson  Lesson
 }
 
 // Home is where a person's programs keep their files. It is a value, so that

@@ -138,14 +138,35 @@ func agentsPage() string {
 	for _, a := range all.Agents() {
 		history, where := "no", ""
 		if a.History != nil {
-			history = "read and watched"
-			roots := a.History.Roots(home)
-			for i := range roots {
-				roots[i] = "`" + filepath.ToSlash(roots[i]) + "`"
-			}
-			where = strings.Join(slices.Compact(roots), ", ")
+			history, where = "read and watched", quoted(a.History.Roots(home))
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", a.Name, a.ID, history, where)
 	}
+	b.WriteString("\n## What is written\n\nOnly when you connect an agent, see [docs/agents](../agents/README.md).\n\n| agent | skill and texts | MCP server | hooks | command |\n|---|---|---|---|---|\n")
+	t := agent.Teaching{Home: home, Program: "ambry"}
+	for _, a := range all.Agents() {
+		fmt.Fprintf(&b, "| %s |", a.Name)
+		for _, edits := range []func(agent.Teaching) []agent.Edit{a.Lesson.Skill, a.Lesson.MCP, a.Lesson.Hooks, a.Lesson.Command} {
+			var paths []string
+			if edits != nil {
+				for _, e := range edits(t) {
+					paths = append(paths, e.Path)
+				}
+			}
+			fmt.Fprintf(&b, " %s |", quoted(paths))
+		}
+		b.WriteString("\n")
+	}
 	return b.String()
+}
+
+// quoted is a list of paths, each once.
+func quoted(paths []string) string {
+	var all []string
+	for _, path := range paths {
+		if path = "`" + filepath.ToSlash(path) + "`"; !slices.Contains(all, path) {
+			all = append(all, path)
+		}
+	}
+	return strings.Join(all, ", ")
 }

@@ -20,6 +20,7 @@ import (
 	"ambry.dev/ambry/internal/scan"
 	"ambry.dev/ambry/internal/server"
 	"ambry.dev/ambry/internal/settings"
+	"ambry.dev/ambry/internal/skill"
 	"ambry.dev/ambry/internal/state"
 	"ambry.dev/ambry/internal/web"
 )
@@ -96,9 +97,14 @@ func (s *service) run(ctx context.Context) error {
 	if err := spool.Heed(); err != nil {
 		s.log.Error("prepare for the hooks of agents", "err", err)
 	}
+	skills, err := s.newSkills(ctx, scanner.Home, bus)
+	if err != nil {
+		ln.Close()
+		return err
+	}
 	others := s.newUpstreams()
 	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, Version: s.options.Version, Log: s.log, Others: others})
-	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, memory, bus, bridge, others).Routes())
+	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, skills, memory, bus, bridge, others).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
 	// reverse of who needs whom.
@@ -108,6 +114,8 @@ func (s *service) run(ctx context.Context) error {
 	defer stopScanner()
 	stopSpool := start(ctx, "spool", s.log, spool.Run)
 	defer stopSpool()
+	stopSkills := start(ctx, "skills", s.log, skills.Run)
+	defer stopSkills()
 	stopOthers := start(ctx, "upstreams", s.log, others.Run)
 	defer stopOthers()
 	stopConfig := start(ctx, "settings", s.log, func(ctx context.Context) error {
@@ -180,7 +188,7 @@ func (s *service) webConfig() web.Config {
 	}
 }
 
-func (s *service) newServer(scans server.Scans, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge, others *upstream.Pool) *server.Server {
+func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge, others *upstream.Pool) *server.Server {
 	return &server.Server{
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
@@ -188,6 +196,7 @@ func (s *service) newServer(scans server.Scans, memory *memoryRuntime, bus *even
 		PrivacyChanged: s.outgoing.refresh,
 		Bus:            bus,
 		Scans:          scans,
+		Skills:         skills,
 		Health:         func(ctx context.Context) ambry.Health { return s.health(ctx, memory) },
 		Memory:         web.NewProxy(web.ProxyConfig{Target: memory.target, DialContext: s.outgoing.DialContext}),
 		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),

@@ -30,6 +30,15 @@ type Scans interface {
 	ConsentChanged()
 }
 
+// Skills writes into agents' files.
+type Skills interface {
+	Install(ctx context.Context, agentID string, part ambry.SkillPart, dryRun bool) (ambry.SkillResult, error)
+	Remove(ctx context.Context, agentID string, part ambry.SkillPart, dryRun bool) (ambry.SkillResult, error)
+
+	// Show completes a list of agents with what is written into their files.
+	Show(ctx context.Context, list []ambry.AgentSource) []ambry.AgentSource
+}
+
 // Bus is told what happens.
 type Bus interface {
 	Publish(p ambry.Payload) ambry.Event
@@ -48,6 +57,7 @@ type Server struct {
 	Bus            Bus
 
 	Scans  Scans
+	Skills Skills
 	Health func(ctx context.Context) ambry.Health
 	Memory http.Handler // hands requests on to the memory runtime
 	Events http.Handler // the event stream

@@ -85,6 +85,7 @@ type api struct {
 	t           *testing.T
 	base        string
 	scans       *scans
+	skills      skills
 	bus         *bus
 	settings    *document[ambry.AppSettings]
 	onboarding  *document[ambry.Onboarding]
@@ -93,6 +94,24 @@ type api struct {
 	private     int // times that the privacy was said to have changed
 	health      ambry.Health
 }
+
+// skills keeps what it was asked.
+type skills struct {
+	asked []string
+	err   error
+}
+
+func (s *skills) Install(_ context.Context, id string, part ambry.SkillPart, dryRun bool) (ambry.SkillResult, error) {
+	s.asked = append(s.asked, fmt.Sprint("install ", id, " ", part, " ", dryRun))
+	return ambry.SkillResult{OK: true, Changes: []ambry.SkillChange{{Path: "/p", Action: ambry.FileEdited}}}, s.err
+}
+
+func (s *skills) Remove(_ context.Context, id string, part ambry.SkillPart, dryRun bool) (ambry.SkillResult, error) {
+	s.asked = append(s.asked, fmt.Sprint("remove ", id, " ", part, " ", dryRun))
+	return ambry.SkillResult{OK: true, Changes: []ambry.SkillChange{}}, s.err
+}
+
+func (s *skills) Show(_ context.Context, list []ambry.AgentSource) []ambry.AgentSource { return list }
 
 func serve(t *testing.T) *api {
 	a := &api{
@@ -108,6 +127,7 @@ func serve(t *testing.T) *api {
 		PrivacyChanged: func() { a.private++ },
 		Bus:            a.bus,
 		Scans:          a.scans,
+		Skills:         &a.skills,
 		Health:         func(context.Context) ambry.Health { return a.health },
 		Memory: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

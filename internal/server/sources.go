@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Server) listSources(ctx context.Context, _ *web.None) (*web.JSON[[]ambry.AgentSource], error) {
-	return web.Reply(s.Scans.List(ctx)), nil
+	return web.Reply(s.Skills.Show(ctx, s.Scans.List(ctx))), nil
 }
 
 type startScan struct {

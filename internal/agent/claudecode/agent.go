@@ -26,6 +26,7 @@ func Agent() agent.Agent {
 			Start: start,
 			Parse: parse,
 		},
+		Lesson: lesson(),
 	}
 }
 

@@ -33,6 +33,7 @@ func Agent() agent.Agent {
 			Open:  open,
 			Whole: func(path string) bool { return filepath.Ext(path) == ".json" },
 		}},
+		Lesson: lesson(),
 	}
 }
 

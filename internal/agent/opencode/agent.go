@@ -22,7 +22,7 @@ const id = "opencode"
 
 // Agent returns OpenCode.
 func Agent() agent.Agent {
-	return agent.Agent{ID: id, Name: "OpenCode", History: history{}}
+	return agent.Agent{ID: id, Name: "OpenCode", History: history{}, Lesson: lesson()}
 }
 
 // history is what the databases hold, and of the tree the sessions that are in

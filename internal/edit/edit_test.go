@@ -1,0 +1,150 @@
+package edit_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ambry.dev/ambry/internal/edit"
+)
+
+var (
+	server = edit.Object{{Key: "command", Value: "/opt/ambry"}, {Key: "args", Value: []string{"mcp"}}}
+	hook   = edit.Object{{Key: "hooks", Value: []any{edit.Object{
+		{Key: "type", Value: "command"}, {Key: "command", Value: "/opt/ambry hook x Stop"}, {Key: "timeout", Value: 5},
+	}}}}
+	entry = edit.Place{Path: []string{"servers", "ambry"}}
+	item  = edit.Place{Path: []string{"hooks", "Stop"}, Mine: []string{"ambry hook x Stop"}}
+	flag  = edit.Place{Path: []string{"features", "hooks"}}
+)
+
+// put applies changes until there are no more.
+func put(t testing.TB, f edit.Format, text string, at edit.Place, value any) (string, error) {
+	t.Helper()
+	for range 20 {
+		c, err := edit.Put(f, []byte(text), at, value)
+		if err != nil {
+			return text, err
+		}
+		if c.Nothing() {
+			return text, nil
+		}
+		if !strings.HasPrefix(text[c.At:], c.Old) {
+			t.Fatalf("the change does not fit: %+v", c)
+		}
+		text = string(c.Apply([]byte(text)))
+	}
+	t.Fatal("there is no end to the changes")
+	return "", nil
+}
+
+func drop(t testing.TB, f edit.Format, text string, at edit.Place, made int) (string, error) {
+	t.Helper()
+	for range 20 {
+		c, err := edit.Drop(f, []byte(text), at, made)
+		if err != nil {
+			return text, err
+		}
+		if c.Nothing() {
+			return text, nil
+		}
+		text = string(c.Apply([]byte(text)))
+	}
+	t.Fatal("there is no end to the changes")
+	return "", nil
+}
+
+// made is how many objects and lists on the way to a place are not there yet.
+func made(t testing.TB, f edit.Format, text string, at edit.Place) int {
+	t.Helper()
+	path := at.Path
+	if len(at.Mine) == 0 {
+		path = path[:len(path)-1]
+	}
+	n := 0
+	for i := len(path); i > 0; i-- {
+		if _, found, err := edit.Value(f, []byte(text), path[:i]); err != nil {
+			return 0
+		} else if !found {
+			n++
+		}
+	}
+	return n
+}
+
+// Texts with what they become with our server, our hook and our flag.
+func TestPutAndDropAreEachOthersOpposite(t *testing.T) {
+	files := map[edit.Format][]string{
+		edit.JSON: {
+			"{}", "{}\n", "{ }\n", "{\n}\n", "", "\n", "// nothing yet\n", "{\"a\":1}", "{ \"a\": 1, \"b\": [] }\n",
+			"{\n  \"a\": 1\n}\n", "{\n\t\"a\": 1, // one\n\t\"b\": {\"c\": 2}, // two\n}\n", "{\r\n    \"a\": 1e3\r\n}\r\n",
+			"\xef\xbb\xbf{\n  \"servers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n",
+			"{\n  \"servers\": {},\n  \"hooks\": {}\n}", "{\"servers\":{\"a\":{}},\"hooks\":{\"Stop\":[{\"hooks\":[]}]}}",
+			"{\n  /* a */ \"servers\": { /* none */ },\n  \"n\": 12345678901234567890123\n}\n",
+			"{\"a\":1 // x\n}", "{\n  \"a\": 1 // last\n  // after\n}\n", "{\"servers\": {\"x\": 1}, \"features\": {\"b\": false}}\n",
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"command\": \"mine\"}]},\n    ],\n  },\n}\n",
+			"{\"a\":\"\\u00e9\\ud83d\\ude00\",\"b\":null}",
+		},
+		edit.JSON5: {
+			"{a: 1, 'b': 'it\\'s',}\n", "// c\n{\n  servers: {\n    other: {command: 'x', n: +.5, h: 0xFF, i: -Infinity},\n  },\n}\n", "{}",
+			"{\n  text: 'one \\\n two',\n}\n",
+		},
+		edit.TOML: {
+			"", "\n", "a = 1", "a = 1\n", "# only a comment\n", "a = 1\r\nb = 2 # two\r\n", "\xef\xbb\xbfa = 1\n",
+			"[servers.other]\ncommand = \"x\"\n\n[servers.other.env]\nK = \"v\"\n", "[features]\nother = true # yes\n\n[z]\n",
+			"servers = { other = { command = \"x\" } }\n", "servers = {}\nfeatures = { a = 1 }\nhooks = {}\n", "servers.other.command = \"x\"\nfeatures.a = true\n",
+			"[servers]\n[servers.other]\ncommand = 'x'\n", "s = \"\"\"\n[servers.ambry]\n\"\"\"\nlist = [\n  1, # one\n  2,\n]\n",
+			"[[hooks.Stop]]\ncommand = \"mine\"\n\n[other]\nx = 1979-05-27T07:32:00Z\n", "[hooks]\nStop = []\n", "hooks.Stop = [ { command = \"mine\" } ]\n",
+			"\"quoted key\" = 'v'\n[\"a.b\".c]\nx = 1\n[servers.\"dotted.name\"]\ny = 2",
+		},
+	}
+	for format, texts := range files {
+		for _, text := range texts {
+			for _, tt := range []struct {
+				at    edit.Place
+				value any
+			}{{entry, server}, {item, hook}, {flag, true}} {
+				n := made(t, format, text, tt.at)
+				after, err := put(t, format, text, tt.at, tt.value)
+				if err != nil {
+					t.Errorf("%s %q: %v", format, text, err)
+					continue
+				}
+				if has, err := edit.Has(format, []byte(after), tt.at); err != nil || !has {
+					t.Errorf("%s %q: ours is not in\n%s (%v)", format, text, after, err)
+				}
+				if again, err := put(t, format, after, tt.at, tt.value); err != nil || again != after {
+					t.Errorf("%s %q: the second time it becomes\n%s (%v)", format, text, again, err)
+				}
+				back, err := drop(t, format, after, tt.at, n)
+				if err != nil {
+					t.Errorf("%s %q → %q: %v", format, text, after, err)
+					continue
+				}
+				if back != text {
+					t.Logf("%s %q →\n%s\n→ %q", format, text, after, back)
+				}
+				if text != "" && !edit.SameBut(format, []byte(text), []byte(back), tt.at, n) {
+					t.Errorf("%s %q: back it says something else: %q", format, text, back)
+				}
+			}
+		}
+	}
+}
+
+func TestPutRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		format edit.Format
+		text   string
+		want   error
+	}{
+		{edit.JSON, "{", edit.ErrSyntax}, {edit.JSON, "{} {}", edit.ErrSyntax}, {edit.JSON, "{a: 1}", edit.ErrSyntax}, {edit.JSON, "{\"a\": 1 \"b\": 2}", edit.ErrSyntax},
+		{edit.JSON, "{\"servers\": []}", edit.ErrShape}, {edit.JSON, "[]", edit.ErrShape}, {edit.JSON, "{\"a\": \"\x01\"}", edit.ErrSyntax},
+		{edit.JSON, "\xff\xfe{\x00}\x00", edit.ErrSyntax}, {edit.JSON, strings.Repeat("[", 5000), edit.ErrSyntax},
+		{edit.TOML, "a = ", edit.ErrSyntax}, {edit.TOML, "servers = 3\n", edit.ErrShape}, {edit.TOML, "[[servers]]\na = 1\n", edit.ErrShape}, {edit.TOML, "a = 1\na = 2\n", edit.ErrSyntax},
+	} {
+		if c, err := edit.Put(tt.format, []byte(tt.text), entry, server); !errors.Is(err, tt.want) || !c.Nothing() {
+			t.Errorf("%s %q: got %+v, %v, want %v", tt.format, tt.text, c, err, tt.want)
+		}
+	}
+}

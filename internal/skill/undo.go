@@ -1,0 +1,220 @@
+package skill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/agent"
+	"ambry.dev/ambry/internal/edit"
+)
+
+// undoing is an install that is being taken out.
+type undoing struct {
+	skills *Skills
+	id     string
+	part   ambry.SkillPart
+	record record
+	others []done // of other installs: what they need too stays
+	unsure bool   // it is not known whether all of the record was done
+}
+
+// plan returns the files that change.
+func (u *undoing) plan() ([]file, error) {
+	var files []file
+	for _, d := range u.record.Done {
+		if slices.ContainsFunc(files, func(f file) bool { return f.path == d.Path }) {
+			continue
+		}
+		snap, err := u.skills.look(d.Path)
+		if err != nil {
+			return nil, err
+		}
+		f, err := u.file(snap)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return slices.DeleteFunc(files, func(f file) bool { return !f.exists || !f.deleted && bytes.Equal(f.data, f.after) }), nil
+}
+
+// file undoes what was done to a file, the last first.
+func (u *undoing) file(snap snapshot) (file, error) {
+	f := file{snapshot: snap, after: snap.data}
+	if !f.exists {
+		return f, nil
+	}
+	created := false
+	for _, d := range slices.Backward(u.record.Done) {
+		if d.Path != f.path || slices.ContainsFunc(u.others, d.same) {
+			continue
+		}
+		text, err := d.undo(f.after, u.unsure)
+		if err != nil {
+			return f, f.refuse(err)
+		}
+		f.after, created = text, created || d.Created
+	}
+	rest := strings.Join(strings.Fields(string(bytes.TrimPrefix(f.after, []byte("\xef\xbb\xbf")))), "")
+	f.deleted = created && (rest == "" || rest == "{}")
+	if f.deleted {
+		f.after = nil
+	}
+	return f, nil
+}
+
+// undo returns text as it would be without the edit.
+func (d done) undo(text []byte, unsure bool) ([]byte, error) {
+	if d.Form == agent.Whole {
+		if string(text) == d.New || bytes.Contains(text, []byte(agent.Signature)) {
+			return []byte(d.Old), nil
+		}
+		return text, nil // somebody put another file in its place
+	}
+	if d.New != "" && bytes.Count(text, []byte(d.New)) == 1 {
+		before := bytes.Replace(text, []byte(d.New), []byte(d.Old), 1)
+		if d.Form == agent.Block || edit.SameBut(edit.Format(d.Form), text, before, d.At, d.Made) {
+			return before, nil
+		}
+	}
+	switch {
+	case d.Found:
+		return text, nil // what stood here before us was changed since
+	case d.Form == agent.Block:
+		c, err := edit.Markdown.Drop(text)
+		if err != nil {
+			return nil, err
+		}
+		return c.Apply(text), nil
+	case d.Small && unsure:
+		return text, edit.Check(edit.Format(d.Form), text)
+	}
+	return d.drop(text)
+}
+
+// drop takes out what is ours by what it is.
+func (d done) drop(text []byte) ([]byte, error) {
+	format := edit.Format(d.Form)
+	if !d.Small && len(d.At.Mine) == 0 {
+		texts, found, err := edit.Value(format, text, d.At.Path)
+		if err != nil || !found {
+			return text, err
+		}
+		if !agent.Ours(texts) {
+			return text, nil
+		}
+	}
+	for range maxChanges {
+		c, err := edit.Drop(format, text, d.At, d.Made)
+		if err != nil || c.Nothing() {
+			return text, err
+		}
+		text = c.Apply(text)
+	}
+	return nil, fmt.Errorf("%s: there is no end to the changes", d.Path)
+}
+
+// run writes the files that were planned. If it is interrupted, the next start
+// goes on with it.
+func (u *undoing) run(ctx context.Context, files []file, known bool) error {
+	ctx = context.WithoutCancel(ctx)
+	if known {
+		if err := u.skills.save(ctx, u.id, u.part, stateRemoving, u.record); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := u.write(f); err != nil {
+			return err
+		}
+	}
+	for _, dir := range slices.Backward(u.record.Dirs) {
+		os.Remove(dir) // one that is not empty stays
+	}
+	if !known {
+		return nil
+	}
+	return u.skills.Installs.DeleteInstall(ctx, u.id, u.part)
+}
+
+func (u *undoing) write(f file) error {
+	for try := 1; ; try++ {
+		if err := u.skills.backup(f); err != nil {
+			return err
+		}
+		err := f.write()
+		if err == nil || !errors.Is(err, errChanged) {
+			return err
+		}
+		if try == writeTries {
+			return ambry.Conflict.Errorf("%s is being changed all the time; try again later", f.path)
+		}
+		snap, err := u.skills.look(f.path)
+		if err == nil {
+			f, err = u.file(snap)
+		}
+		if err != nil {
+			if try > writeTries/2 {
+				return err
+			}
+			time.Sleep(writePause)
+			continue
+		}
+		if !f.exists || !f.deleted && bytes.Equal(f.data, f.after) {
+			return nil
+		}
+	}
+}
+
+// unknown is a record of what there may be of a lesson: of an install that is
+// not on record, or that somebody made by hand.
+func (s *Skills) unknown(a agent.Agent, part ambry.SkillPart) (r record) {
+	for _, e := range s.lesson(a, part) {
+		_, object := e.Value.(edit.Object)
+		d := done{Path: e.Path, Form: e.Form, At: e.At, Created: e.Form == agent.Whole, New: e.Text}
+		d.Small = e.Form != agent.Whole && e.Form != agent.Block && !object && len(e.At.Mine) == 0
+		if !d.Small { // a switch may be the person's
+			r.Done = append(r.Done, d)
+		}
+	}
+	return r
+}
+
+// Recover brings what was interrupted to an end: an install that was begun is
+// undone, a removal finished. Call it at the start, before anything else.
+func (s *Skills) Recover(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	for k, i := range all {
+		if i.State == stateInstalled {
+			continue
+		}
+		for _, d := range i.Done {
+			s.sweep(d.Path)
+		}
+		if i.State == stateMending {
+			err = errors.Join(err, s.save(ctx, k.agent, k.part, stateInstalled, i.record))
+			continue
+		}
+		u := &undoing{skills: s, id: k.agent, part: k.part, record: i.record, others: all.owned(k.agent, k.part), unsure: i.State == stateInstalling}
+		files, failed := u.plan()
+		if failed == nil {
+			failed = u.run(ctx, files, true)
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("clean up after %s: %w", k.agent, failed))
+		}
+	}
+	return err
+}
