@@ -138,10 +138,19 @@ func TestPutRefuses(t *testing.T) {
 		text   string
 		want   error
 	}{
-		{edit.JSON, "{", edit.ErrSyntax}, {edit.JSON, "{} {}", edit.ErrSyntax}, {edit.JSON, "{a: 1}", edit.ErrSyntax}, {edit.JSON, "{\"a\": 1 \"b\": 2}", edit.ErrSyntax},
-		{edit.JSON, "{\"servers\": []}", edit.ErrShape}, {edit.JSON, "[]", edit.ErrShape}, {edit.JSON, "{\"a\": \"\x01\"}", edit.ErrSyntax},
-		{edit.JSON, "\xff\xfe{\x00}\x00", edit.ErrSyntax}, {edit.JSON, strings.Repeat("[", 5000), edit.ErrSyntax},
-		{edit.TOML, "a = ", edit.ErrSyntax}, {edit.TOML, "servers = 3\n", edit.ErrShape}, {edit.TOML, "[[servers]]\na = 1\n", edit.ErrShape}, {edit.TOML, "a = 1\na = 2\n", edit.ErrSyntax},
+		{edit.JSON, "{", edit.ErrSyntax},
+		{edit.JSON, "{} {}", edit.ErrSyntax},
+		{edit.JSON, "{a: 1}", edit.ErrSyntax},
+		{edit.JSON, "{\"a\": 1 \"b\": 2}", edit.ErrSyntax},
+		{edit.JSON, "{\"servers\": []}", edit.ErrShape},
+		{edit.JSON, "[]", edit.ErrShape},
+		{edit.JSON, "{\"a\": \"\x01\"}", edit.ErrSyntax},
+		{edit.JSON, "\xff\xfe{\x00}\x00", edit.ErrSyntax},
+		{edit.JSON, strings.Repeat("[", 5000), edit.ErrSyntax},
+		{edit.TOML, "a = ", edit.ErrSyntax},
+		{edit.TOML, "servers = 3\n", edit.ErrShape},
+		{edit.TOML, "[[servers]]\na = 1\n", edit.ErrShape},
+		{edit.TOML, "a = 1\na = 2\n", edit.ErrSyntax},
 	} {
 		if c, err := edit.Put(tt.format, []byte(tt.text), entry, server); !errors.Is(err, tt.want) || !c.Nothing() {
 			t.Errorf("%s %q: got %+v, %v, want %v", tt.format, tt.text, c, err, tt.want)
