@@ -108,3 +108,4 @@ clean: ## remove what make made
 # The race detector needs a C compiler, nothing else does.
 cc:
 	@scripts/cc.sh
+	@scripts/keyring.sh

@@ -48,6 +48,8 @@ const floors = `
 3  agent/all           agent agent/*
 3  channel/all         channel channel/*
 3  model/all           model model/*
+3  broker              language model secret
+3  relay               language model web
 2  memory              language redact
 2  hook                language redact home
 2  agent/*             language agent edit

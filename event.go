@@ -66,7 +66,7 @@ func (MemoryStateChanged) Topic() string { return "memory.state_changed" }
 // SettingsChanged says that something which a person can set is not what it was.
 // It holds no values: ask for them anew.
 type SettingsChanged struct {
-	Section string   `json:"section" enum:"app,onboarding,privacy,scan_preferences,config" doc:"A part of the bootstrap; config is config.yaml"`
+	Section string   `json:"section" enum:"app,onboarding,privacy,scan_preferences,model_config,config" doc:"A part of the bootstrap, or what models are chosen; config is config.yaml"`
 	Fields  []string `json:"fields" doc:"What is different: names of fields, for config keys. None if config.yaml cannot be read any more, or again"`
 	Restart []string `json:"restart,omitempty" doc:"Those of the keys that are in force after a restart only"`
 }

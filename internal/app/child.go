@@ -13,6 +13,7 @@ import (
 	"ambry.dev/ambry/internal/memory/engine"
 	"ambry.dev/ambry/internal/memory/host"
 	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/relay"
 	"ambry.dev/ambry/internal/settings"
 	"ambry.dev/ambry/internal/supervise"
 	"ambry.dev/ambry/internal/web"
@@ -43,6 +44,9 @@ func Memory(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) e
 		return err
 	}
 	defer r.close()
+	if told.Models != nil {
+		r.models = borrow(*told.Models)
+	}
 	return r.serve(ctx, 0, newToken(), func(a address) error { return parent.Ready(a) })
 }
 
@@ -78,6 +82,7 @@ type memoryHost struct {
 	logFile io.Closer
 	lock    *home.Lock
 	store   *store.Store
+	models  *relay.Client // what the service lends; nil if it lends nothing
 }
 
 // openRuntime opens the memory of a home, as soon as the runtime before this one
@@ -112,6 +117,9 @@ func openRuntime(ctx context.Context, o Options, level slog.Level) (r *memoryHos
 
 // close lets go of everything, in the reverse order of opening.
 func (r *memoryHost) close() {
+	if r.models != nil {
+		r.models.Close()
+	}
 	if r.store != nil {
 		if err := r.store.Close(); err != nil {
 			r.log.Error("close the memory", "err", err)

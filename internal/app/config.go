@@ -27,6 +27,7 @@ const (
 type config struct {
 	sources settings.Sources
 	level   *slog.LevelVar // follows log.level
+	heed    func()         // called after the settings in force changed; may be nil
 
 	mu      sync.Mutex // guards what follows
 	current settings.Settings
@@ -117,6 +118,9 @@ func (c *config) reload(bus *event.Bus, log *slog.Logger, changed func(settings.
 	log.Info("the settings changed", "keys", keys, "after_restart", restart)
 	for _, w := range next.Warnings {
 		log.Warn("settings", "warning", w)
+	}
+	if c.heed != nil {
+		c.heed()
 	}
 	bus.Publish(ambry.SettingsChanged{Section: "config", Fields: append([]string{}, keys...), Restart: restart})
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/event"
 	"ambry.dev/ambry/internal/memory/remote"
 	"ambry.dev/ambry/internal/redact"
+	"ambry.dev/ambry/internal/relay"
 	"ambry.dev/ambry/internal/supervise"
 )
 
@@ -17,6 +20,10 @@ import (
 type hello struct {
 	Home     string `json:"home"`
 	LogLevel string `json:"logLevel"`
+
+	// Models are the service's models, which the runtime may use; nil if there are
+	// none. See relay.New.
+	Models *relay.Access `json:"models,omitempty"`
 }
 
 // address is what the runtime answers.
@@ -36,6 +43,7 @@ type memoryRuntime struct {
 	child    *supervise.Supervisor[address] // nil if it is elsewhere
 	external address
 	outgoing *outgoing
+	hello    func() (hello, error) // what a child is told now
 }
 
 // newMemory makes the runtime; nothing runs yet.
@@ -46,9 +54,18 @@ func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
 	if m.external.BaseURL != "" {
 		return m, nil
 	}
+	level := set.Log.Level.String() // another one is in force after a restart
+	m.hello = func() (hello, error) {
+		access, err := s.access(context.Background())
+		return hello{Home: s.home.Dir(), LogLevel: level, Models: access}, err
+	}
+	tell, err := m.hello()
+	if err != nil {
+		return nil, err
+	}
 	child, err := supervise.New(supervise.Config[address]{
 		Name: "memory runtime", Command: s.options.Executable, Args: []string{"memory"},
-		Hello:  hello{Home: s.home.Dir(), LogLevel: set.Log.Level.String()},
+		Hello:  tell,
 		Probe:  func(ctx context.Context, a address) error { return m.probe(ctx, a) },
 		Stderr: s.options.Stderr, Log: s.log,
 		Timing: supervise.Timing{Handshake: migrationWait},
@@ -66,6 +83,32 @@ func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
 	}
 	m.child = child
 	return m, nil
+}
+
+// lend tells the runtime which models there are now. One that is elsewhere gets
+// none of ours.
+func (s *service) lend(m *memoryRuntime) {
+	if m == nil || m.child == nil {
+		return
+	}
+	tell, err := m.hello()
+	if err == nil {
+		err = m.child.Tell(tell)
+	}
+	if err != nil {
+		s.log.Error("tell the memory runtime of the models", "err", err)
+	}
+}
+
+// ownPort reports whether one of our processes listens at a port.
+func (s *service) ownPort(m *memoryRuntime, port uint16) bool {
+	ours := []string{s.file.BaseURL}
+	if m.child != nil {
+		if a, ok := m.child.Current(); ok {
+			ours = append(ours, a.BaseURL)
+		}
+	}
+	return slices.ContainsFunc(ours, func(base string) bool { return strings.HasSuffix(base, fmt.Sprintf(":%d", port)) })
 }
 
 // notes is the memory as the bridge asks it: a note has its secrets taken out

@@ -3,10 +3,15 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
+
+	"ambry.dev/ambry/internal/model"
 )
 
 // outgoing makes the connections to what the process calls. Every part that
@@ -16,7 +21,8 @@ import (
 // In local-only mode it connects to this machine alone, asks no name server,
 // and ends the connections to other machines that there were.
 type outgoing struct {
-	localOnly func() bool // asked by refresh
+	localOnly func() bool       // asked by refresh
+	ownPort   func(uint16) bool // whether one of our own processes listens there; nil if none does
 
 	mu      sync.Mutex // guards what follows
 	local   bool
@@ -88,6 +94,66 @@ func (o *outgoing) DialContext(ctx context.Context, network, address string) (ne
 		return nil, err
 	}
 	return o.keep(conn)
+}
+
+// allowIP reports why an address may not be called.
+type allowIP func(netip.Addr) error
+
+// dialModel connects to a model, wherever a person says that it is: so it looks
+// at the address that is really called, after a name server has answered, and
+// never calls ourselves.
+func (o *outgoing) dialModel(ctx context.Context, network, address string, may allowIP) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.allows(host); err != nil {
+		return nil, fmt.Errorf("%w: %w", model.ErrLocalOnly, err)
+	}
+	d := net.Dialer{ControlContext: func(_ context.Context, _, dialled string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(dialled)
+		if err != nil {
+			return err
+		}
+		if err := may(to.Addr()); err != nil {
+			return err
+		}
+		if o.ownPort != nil && o.ownPort(to.Port()) && ownAddress(to.Addr()) {
+			return model.ErrForbidden
+		}
+		return nil
+	}}
+	hosts := ownAddresses(host)
+	if len(hosts) == 0 {
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return o.keep(conn)
+	}
+	var conn net.Conn
+	for _, h := range hosts {
+		if conn, err = d.DialContext(ctx, network, net.JoinHostPort(h, port)); err == nil || errors.Is(err, model.ErrForbidden) {
+			return conn, err
+		}
+	}
+	return nil, err
+}
+
+// ownAddress reports whether an address leads back to this machine.
+func ownAddress(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	if ip.IsLoopback() || ip.IsUnspecified() {
+		return true
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(addresses, func(a net.Addr) bool {
+		prefix, err := netip.ParsePrefix(a.String())
+		return err == nil && prefix.Addr().Unmap() == ip
+	})
 }
 
 func dialFirst(ctx context.Context, network string, hosts []string, port string) (conn net.Conn, err error) {

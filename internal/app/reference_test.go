@@ -17,6 +17,7 @@ import (
 	"ambry.dev/ambry/internal/agent"
 	"ambry.dev/ambry/internal/agent/all"
 	"ambry.dev/ambry/internal/memory/host"
+	"ambry.dev/ambry/internal/relay"
 	"ambry.dev/ambry/internal/server"
 	"ambry.dev/ambry/internal/settings"
 	"ambry.dev/ambry/internal/web"
@@ -57,7 +58,7 @@ func TestReferenceIsFresh(t *testing.T) {
 
 func serviceDocument() string {
 	s := &service{options: Options{Version: "1"}}
-	api := &server.Server{Memory: http.NotFoundHandler(), Events: http.NotFoundHandler(), Bridge: http.NotFoundHandler()}
+	api := &server.Server{Memory: http.NotFoundHandler(), Events: http.NotFoundHandler(), Bridge: http.NotFoundHandler(), Internal: relay.Routes(nil, "")}
 	_, doc := web.New(s.webConfig(), api.Routes())
 	return "# Written by \"make gen\" from the routes; do not edit.\n" + string(doc.YAML())
 }

@@ -13,10 +13,12 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/agent"
 	"ambry.dev/ambry/internal/agent/all"
+	"ambry.dev/ambry/internal/broker"
 	"ambry.dev/ambry/internal/event"
 	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/mcp"
 	"ambry.dev/ambry/internal/mcp/upstream"
+	"ambry.dev/ambry/internal/relay"
 	"ambry.dev/ambry/internal/scan"
 	"ambry.dev/ambry/internal/server"
 	"ambry.dev/ambry/internal/settings"
@@ -75,6 +77,9 @@ type service struct {
 	db       *state.DB
 	log      *slog.Logger
 
+	models       *broker.Broker
+	runtimeToken string // opens the models to the memory runtime
+
 	file ambry.RuntimeFile
 	mu   sync.Mutex // guards writing runtime.json
 }
@@ -86,12 +91,18 @@ func (s *service) run(ctx context.Context) error {
 	}
 	bus := event.New(fmt.Sprintf("%x", now().UnixMilli()), ringSize, now)
 	defer bus.Close()
-	memory, err := s.newMemory(bus)
-	if err != nil {
+	s.file, s.runtimeToken = s.newRuntimeFile(ln), newToken()
+	var memory *memoryRuntime
+	if s.models, err = s.newBroker(ctx, bus, func() { s.lend(memory) }); err != nil {
 		ln.Close()
 		return err
 	}
-	s.file = s.newRuntimeFile(ln)
+	if memory, err = s.newMemory(bus); err != nil {
+		ln.Close()
+		return err
+	}
+	s.config.heed = func() { s.lend(memory) }
+	s.outgoing.ownPort = func(port uint16) bool { return s.ownPort(memory, port) }
 	scanner := s.newScanner(memory, bus)
 	spool := s.newSpool(memory)
 	if err := spool.Heed(); err != nil {
@@ -195,6 +206,8 @@ func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *me
 		Privacy: s.db.Privacy, ScanPreferences: s.db.ScanPreferences,
 		PrivacyChanged: s.outgoing.refresh,
 		Bus:            bus,
+		Models:         s.models,
+		Internal:       relay.Routes(s.models, s.runtimeToken),
 		Scans:          scans,
 		Skills:         skills,
 		Health:         func(ctx context.Context) ambry.Health { return s.health(ctx, memory) },

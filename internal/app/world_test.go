@@ -40,7 +40,7 @@ func serveIn(t *testing.T, dir, memoryURL string) *running {
 	go func() {
 		ended <- Serve(ctx, Options{
 			Home: filepath.Join(dir, ".ambry"), UserHome: dir, Version: "test", Stdout: io.Discard, Stderr: t.Output(),
-			Settings: map[string]string{"memory.url": memoryURL},
+			Settings: map[string]string{"memory.url": memoryURL, "secret.store": "file"},
 		})
 	}()
 	r := &running{t: t}

@@ -95,6 +95,10 @@ func (h Home) Lock() string { return h.join("ambry.lock") }
 // MemoryLock is what the memory runtime holds while it runs, see [Acquire].
 func (h Home) MemoryLock() string { return h.join("memory.lock") }
 
+// Secrets says where each secret is, and holds those encrypted that are in no
+// keychain.
+func (h Home) Secrets() string { return h.join("secrets.json") }
+
 // Logs is the directory of the logs.
 func (h Home) Logs() string { return h.join("logs") }
 

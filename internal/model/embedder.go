@@ -1,6 +1,9 @@
 // Package model is the contract of the language models that a person may let
-// Ambry use: an [Embedder] turns texts into vectors. Who offers one is in the
-// folders below. It is not for what is done with the answers.
+// Ambry use: a [Provider] offers a [Chat], which answers in words, and an
+// [Embedder], which turns texts into vectors. It has what calls of all of them
+// share: limits, retries, streams, and which addresses may be called. Who
+// offers models is in the folders below. It is not for what is done with the
+// answers, nor for who may spend how much, which is package broker's part.
 package model
 
 import "context"

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/web"
@@ -16,7 +17,7 @@ const BridgePath = "/mcp/bridge"
 // Routes is the whole of the local API.
 func (s *Server) Routes() []web.Route {
 	mcpToken := web.Token{Header: ambry.MCPTokenHeader, Secret: s.MCPToken}
-	return []web.Route{
+	return slices.Concat([]web.Route{
 		web.Fixed("/api/health", "Whether the service answers", alive{OK: true, Service: "ambry-local-api"}).Open().Tag("app"),
 
 		web.Get("/api/app/bootstrap", "What a front end needs at its start", s.bootstrap).Tag("app"),
@@ -24,6 +25,12 @@ func (s *Server) Routes() []web.Route {
 		web.Patch("/api/app/privacy", "Change what may leave the machine", s.patchPrivacy).Tag("app"),
 		web.Patch("/api/app/scan-preferences", "Change when histories are read unasked", s.patchScanPreferences).Tag("app"),
 		web.Patch("/api/app/onboarding", "Change the first steps, and the consent to read histories", s.patchOnboarding).Tag("app"),
+		web.Get("/api/app/model-config", "The models that are chosen; a stored key never leaves", s.modelConfig).Tag("models"),
+		web.Put("/api/app/model-config", "Choose the models", s.putModelConfig).Tag("models"),
+		web.Post("/api/app/model-config/test", "Whether a model answers; nothing is kept", s.testModel).Tag("models"),
+		web.Get("/api/app/token-usage", "Today's use of models, beside the budget of the day", s.tokenUsage).Tag("models"),
+		web.Get("/api/app/byok-token-usage/summary", "What calls of models have used since the beginning", s.usageSummary).Tag("models"),
+		web.Post("/api/app/byok-token-usage/events", "Report a call that was made elsewhere", s.recordUsage).Tag("models"),
 		web.Stream("/api/events", "Follow what happens", s.Events).TokenInQuery().Tag("events"),
 
 		web.Get("/api/agent-sources", "Agents on this machine", s.listSources).Tag("agent sources"),
@@ -46,7 +53,7 @@ func (s *Server) Routes() []web.Route {
 
 		web.Stream(BridgePath, "Listen to a session, or go on with a broken stream (MCP)", s.Bridge).WithToken(mcpToken).Tag("mcp"),
 		web.Handle(BridgePath, "Speak MCP over streamable HTTP", s.Bridge, http.MethodPost, http.MethodDelete).WithToken(mcpToken).Tag("mcp"),
-	}
+	}, s.Internal)
 }
 
 // alive says nothing but that the service answers: it is open to everybody.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/web"
 )
 
 // Document is something of the person's that there is one of.
@@ -56,6 +57,8 @@ type Server struct {
 	PrivacyChanged func() // called after the privacy changed, before anybody is told
 	Bus            Bus
 
+	Models Models
+
 	Scans  Scans
 	Skills Skills
 	Health func(ctx context.Context) ambry.Health
@@ -66,4 +69,5 @@ type Server struct {
 	MCPToken string       // opens the bridge, and nothing else
 
 	Upstreams func() []ambry.UpstreamStatus // the MCP servers behind the bridge
+	Internal  []web.Route                   // of our own processes, which have tokens of their own
 }

@@ -93,6 +93,7 @@ type api struct {
 	preferences *document[ambry.ScanPreferences]
 	private     int // times that the privacy was said to have changed
 	health      ambry.Health
+	models      *models
 }
 
 // skills keeps what it was asked.
@@ -115,7 +116,7 @@ func (s *skills) Show(_ context.Context, list []ambry.AgentSource) []ambry.Agent
 
 func serve(t *testing.T) *api {
 	a := &api{
-		t: t, scans: &scans{}, bus: &bus{},
+		t: t, scans: &scans{}, bus: &bus{}, models: &models{},
 		settings:    &document[ambry.AppSettings]{value: ambry.DefaultAppSettings()},
 		onboarding:  &document[ambry.Onboarding]{value: ambry.DefaultOnboarding()},
 		privacy:     &document[ambry.Privacy]{},
@@ -126,6 +127,7 @@ func serve(t *testing.T) *api {
 		AppSettings: a.settings, Onboarding: a.onboarding, Privacy: a.privacy, ScanPreferences: a.preferences,
 		PrivacyChanged: func() { a.private++ },
 		Bus:            a.bus,
+		Models:         a.models,
 		Scans:          a.scans,
 		Skills:         &a.skills,
 		Health:         func(context.Context) ambry.Health { return a.health },

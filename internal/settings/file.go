@@ -127,6 +127,9 @@ func (k kind) read(node ast.Node) (value, error) {
 		if k == text {
 			return value{text: n.Value}, nil
 		}
+		if k == amount {
+			return k.parse(n.Value)
+		}
 	case *ast.LiteralNode:
 		if k == text {
 			return value{text: n.Value.Value}, nil
@@ -134,6 +137,13 @@ func (k kind) read(node ast.Node) (value, error) {
 	case *ast.IntegerNode:
 		if k == number {
 			return k.parse(fmt.Sprint(n.Value))
+		}
+		if k == amount {
+			return k.parse(n.GetToken().Value)
+		}
+	case *ast.FloatNode:
+		if k == amount {
+			return k.parse(n.GetToken().Value)
 		}
 	case *ast.SequenceNode:
 		if k == list {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,7 @@ type kind string
 const (
 	text   kind = "text"
 	number kind = "a whole number"
+	amount kind = "an amount such as 0.25, with at most six decimals"
 	list   kind = "a list of texts"
 
 	servers kind = "a list of servers, such as [{id: docs, url: \"https://mcp.example.org/mcp\"}]"
@@ -55,6 +57,10 @@ func (k kind) parse(s string) (value, error) {
 			return value{}, fmt.Errorf("must be %s", k)
 		}
 		return value{number: n}, nil
+	case amount:
+		if !amountShape.MatchString(s) {
+			return value{}, fmt.Errorf("must be %s", k)
+		}
 	case list:
 		var parts []string
 		for part := range strings.SplitSeq(s, ",") {
@@ -69,6 +75,9 @@ func (k kind) parse(s string) (value, error) {
 	}
 	return value{text: s}, nil
 }
+
+// amountShape is an amount of money, or nothing.
+var amountShape = regexp.MustCompile(`^([0-9]{1,9}(\.[0-9]{1,6})?)?$`)
 
 // options are all that can be set, ordered by key.
 var options = []option{
@@ -130,6 +139,73 @@ var options = []option{
 		},
 		show: func(s Settings) string { return s.Memory.URL },
 	},
+	{
+		key: "model.background", kind: text, live: true, initial: value{text: "never"},
+		about: "whether models are called without being asked, to work on the memory: never, or budget for within the budget below",
+		put: func(s *Settings, v value) error {
+			s.Model.Background = v.text == "budget"
+			if v.text != "never" && v.text != "budget" {
+				return errors.New("must be never or budget")
+			}
+			return nil
+		},
+		show: func(s Settings) string {
+			if s.Model.Background {
+				return "budget"
+			}
+			return "never"
+		},
+	},
+	{
+		key: "model.callsPerDay", kind: number, live: true, initial: value{number: 200},
+		about: "calls in the background in a day at most",
+		put:   func(s *Settings, v value) error { return limit(&s.Model.CallsPerDay, v) },
+		show:  func(s Settings) string { return strconv.Itoa(s.Model.CallsPerDay) },
+	},
+	money("model.costPerDay", "what calls in the background may cost in a day, in the currency of the prices; empty is no limit", func(m *Model) *Amount { return &m.CostPerDay }),
+	money("model.embeddingPrice", "price of a million tokens of the model for embeddings", func(m *Model) *Amount { return &m.EmbeddingPrice }),
+	money("model.inputPrice", "price of a million tokens that a model is given", func(m *Model) *Amount { return &m.InputPrice }),
+	money("model.outputPrice", "price of a million tokens that a model answers", func(m *Model) *Amount { return &m.OutputPrice }),
+	{
+		key: "model.tokensPerDay", kind: number, live: true, initial: value{number: 500_000},
+		about: "tokens that calls in the background may use in a day",
+		put:   func(s *Settings, v value) error { return limit(&s.Model.TokensPerDay, v) },
+		show:  func(s Settings) string { return strconv.Itoa(s.Model.TokensPerDay) },
+	},
+	{
+		key: "secret.store", kind: text, initial: value{text: "auto"},
+		about: "where keys are kept: keychain is that of the system, file is encrypted, auto is the keychain if there is one that works",
+		put: func(s *Settings, v value) error {
+			s.Secret.Store = v.text
+			if !slices.Contains([]string{"auto", "keychain", "file"}, v.text) {
+				return errors.New("must be auto, keychain or file")
+			}
+			return nil
+		},
+		show: func(s Settings) string { return s.Secret.Store },
+	},
+}
+
+// money is an option that is an amount.
+func money(key, about string, of func(*Model) *Amount) option {
+	return option{
+		key: key, about: about, kind: amount, live: true,
+		put: func(s *Settings, v value) error {
+			*of(&s.Model) = Amount(v.text)
+			return nil
+		},
+		show: func(s Settings) string { return string(*of(&s.Model)) },
+	}
+}
+
+const mostPerDay = 1_000_000_000
+
+func limit(to *int, v value) error {
+	*to = v.number
+	if v.number < 0 || v.number > mostPerDay {
+		return fmt.Errorf("must be 0 to %d", mostPerDay)
+	}
+	return nil
 }
 
 func find(key string) (option, bool) {

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -23,6 +25,8 @@ type Settings struct {
 	API    API
 	Log    Log
 	MCP    MCP
+	Model  Model
+	Secret Secret
 
 	// Warnings are for the person, a sentence each: what is allowed but unwise.
 	Warnings []string
@@ -47,6 +51,33 @@ type MCP struct{ Upstreams []ambry.Upstream }
 
 // Log is what is logged.
 type Log struct{ Level slog.Level }
+
+// Model is what models may do and cost; which ones there are is chosen in the
+// panel.
+type Model struct {
+	Background   bool // they may be called without being asked
+	CallsPerDay  int  // in the background
+	TokensPerDay int
+	CostPerDay   Amount
+
+	InputPrice, OutputPrice, EmbeddingPrice Amount // of a million tokens
+}
+
+// Amount is an amount of money such as 0.25, or empty.
+type Amount string
+
+// Micros returns the amount in millionths, or none if it is empty.
+func (a Amount) Micros(none int64) int64 {
+	const million = 1e6
+	f, err := strconv.ParseFloat(string(a), 64)
+	if err != nil {
+		return none
+	}
+	return int64(math.Round(f * million))
+}
+
+// Secret is where keys are kept.
+type Secret struct{ Store string } // auto, keychain or file
 
 // Sources are where settings come from, the weakest first. The zero value has
 // the defaults alone.

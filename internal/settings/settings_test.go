@@ -77,6 +77,14 @@ func TestStrongerSourceWins(t *testing.T) {
 		"mcp.upstreams= (default)",
 		"memory.token= (default)",
 		"memory.url=http://127.0.0.1:9 (AMBRY_MEMORY_URL)",
+		"model.background=never (default)",
+		"model.callsPerDay=200 (default)",
+		"model.costPerDay= (default)",
+		"model.embeddingPrice= (default)",
+		"model.inputPrice= (default)",
+		"model.outputPrice= (default)",
+		"model.tokensPerDay=500000 (default)",
+		"secret.store=auto (default)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -18,7 +18,7 @@ func (e *editor) span(pair *ast.MappingValueNode, flow bool) (span, error) {
 			return e.quotedSpan(from)
 		}
 		return e.plainSpan(pair, from, flow)
-	case *ast.IntegerNode:
+	case *ast.IntegerNode, *ast.FloatNode:
 		return e.plainSpan(pair, from, flow)
 	case *ast.LiteralNode:
 		return e.belowSpan(pair, from, flow)

@@ -31,6 +31,8 @@ type DB struct {
 	Privacy         Document[ambry.Privacy]
 	ScanPreferences Document[ambry.ScanPreferences]
 
+	ModelSetup Document[ambry.ModelSetup] // the models the person has chosen, without their keys
+
 	lastScan    Document[ambry.ScanCompletion] // its JobID is empty if there was none
 	write, read *sql.DB
 }
@@ -69,6 +71,7 @@ func open(ctx context.Context, h home.Home, schema fs.FS) (*DB, error) {
 	db.Onboarding = Document[ambry.Onboarding]{db, "onboarding", ambry.DefaultOnboarding}
 	db.Privacy = Document[ambry.Privacy]{db, "privacy", zero[ambry.Privacy]}
 	db.ScanPreferences = Document[ambry.ScanPreferences]{db, "scan_preferences", ambry.DefaultScanPreferences}
+	db.ModelSetup = Document[ambry.ModelSetup]{db, "model_setup", ambry.DefaultModelSetup}
 	db.lastScan = Document[ambry.ScanCompletion]{db, "last_scan", zero[ambry.ScanCompletion]}
 	return db, nil
 }

@@ -78,9 +78,10 @@ func (s *Supervisor[A]) start(died func()) (*child, error) {
 		close(c.exited)
 		died()
 	})
+	hello := s.told()
 	c.served.Go(func() {
 		// A child that does not take this gives no answer either.
-		_, _ = stdin.Write(s.hello)
+		_, _ = stdin.Write(hello)
 	})
 	return c, nil
 }

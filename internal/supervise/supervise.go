@@ -5,6 +5,7 @@
 package supervise
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,8 @@ type Config[A any] struct {
 	Args    []string // without the program; other users can see them, so no secrets
 	Env     []string // the whole environment; nil means [Environment] of ours
 
-	// Hello is told to each child as JSON on its standard input, secrets too.
+	// Hello is told to each child as JSON on its standard input, secrets too; see
+	// [Supervisor.Tell].
 	Hello any
 
 	// Probe asks a child that has answered how it is. The context ends with the
@@ -94,13 +96,14 @@ type State struct {
 
 // Supervisor keeps one child running. Make one with [New].
 type Supervisor[A any] struct {
-	cfg   Config[A]
-	hello []byte
-	pace  *pace
+	cfg  Config[A]
+	pace *pace
 
 	streak int // lives in a row that failed; belongs to Run
 
 	mu       sync.Mutex // guards what follows
+	hello    []byte
+	end      context.CancelCauseFunc // of the child's life; nil if there is none
 	state    State
 	answer   A
 	restarts []time.Time
@@ -144,13 +147,63 @@ func (s *Supervisor[A]) Run(ctx context.Context) {
 			s.countRestart()
 		}
 		began := time.Now()
-		err := s.live(ctx)
-		if ctx.Err() != nil {
-			break
+		news, err := s.life(ctx)
+		switch {
+		case ctx.Err() != nil:
+			s.set(ambry.HealthUnavailable, s.reason("was stopped"))
+			return
+		case news:
+			s.set(ambry.HealthStarting, s.reason("takes over new settings"))
+			n = -1 // it is no fault: the next one need not wait, and is no restart
+		default:
+			s.failed(began, err)
 		}
-		s.failed(began, err)
 	}
 	s.set(ambry.HealthUnavailable, s.reason("was stopped"))
+}
+
+// errNews is the cause of a life that ended because there is something new to
+// tell.
+var errNews = errors.New("the child is to be told something new")
+
+// life is [Supervisor.live] in which Tell may intervene.
+func (s *Supervisor[A]) life(ctx context.Context) (news bool, err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s.mu.Lock()
+	s.end = end
+	s.mu.Unlock()
+	err = s.live(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end = nil
+	return errors.Is(context.Cause(ctx), errNews), err
+}
+
+// Tell changes what the child is told. If that is news to a child that runs, it
+// is stopped as at the end, and the next one is started.
+func (s *Supervisor[A]) Tell(hello any) error {
+	line, err := encode(hello)
+	if err != nil {
+		return fmt.Errorf("encode what to tell the child: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bytes.Equal(line, s.hello) {
+		return nil
+	}
+	s.hello = line
+	if s.end != nil {
+		s.end(errNews)
+	}
+	return nil
+}
+
+// told returns what a child is told now.
+func (s *Supervisor[A]) told() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hello
 }
 
 // pause waits for d, and reports whether ctx is still good.

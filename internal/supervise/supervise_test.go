@@ -53,6 +53,32 @@ func TestLongHello(t *testing.T) {
 	}
 }
 
+func TestNewsReachTheNextChild(t *testing.T) {
+	r := run(t, config("good", hello{Token: "t"}))
+	first := r.ok()
+	if err := r.Tell(hello{Token: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.current(); got.Addr != first.Addr {
+		t.Error("what is no news has ended the child")
+	}
+	if err := r.Tell(hello{Token: "t", Payload: "news"}); err != nil {
+		t.Fatal(err)
+	}
+	r.until(ambry.HealthStarting)
+	second := r.ok()
+	if second.Payload != len("news") || second.Addr == first.Addr {
+		t.Errorf("the next child was told %+v", second)
+	}
+	gone(t, first.Addr)
+	if s := r.State(); s.Restarts != 0 {
+		t.Errorf("it counts as %d restarts", s.Restarts)
+	}
+	if err := r.Tell(math.NaN()); err == nil {
+		t.Error("what is no JSON is told")
+	}
+}
+
 func TestFailingChildIsTold(t *testing.T) {
 	tests := []struct {
 		role   string

@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/broker"
+	"ambry.dev/ambry/internal/event"
+	"ambry.dev/ambry/internal/model"
+	"ambry.dev/ambry/internal/model/all"
+	"ambry.dev/ambry/internal/relay"
+	"ambry.dev/ambry/internal/secret"
+)
+
+// openSecrets opens the store of keys, in the place that the settings name.
+func (s *service) openSecrets(ctx context.Context) (*secret.Store, error) {
+	cfg := secret.Config{
+		Home: s.home, KeyDir: s.keyDir(), Getenv: s.options.Getenv, Log: s.log, Now: now,
+	}
+	own, persons, ok := secret.System(s.options.Getenv)
+	if ok {
+		cfg.Named = persons
+	}
+	switch where := s.config.get().Secret.Store; {
+	case where == "file":
+	case where == "keychain" && !ok:
+		return nil, fmt.Errorf("secret.store is keychain, but this system has none that could be asked")
+	case where == "keychain":
+		cfg.Keychain = own
+	case ok:
+		if err := secret.Works(ctx, own); err != nil {
+			s.log.Warn("the keychain cannot be used; keys are kept in the encrypted file", "err", err)
+		} else {
+			cfg.Keychain = own
+		}
+	}
+	return secret.Open(cfg)
+}
+
+// keyDir is where the key of the encrypted file is: in the place for settings
+// of programs, apart from our home, so that a copy of the home opens nothing.
+func (s *service) keyDir() string {
+	getenv := s.options.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	const name = "ambry-keys"
+	switch runtime.GOOS {
+	case "windows":
+		if dir := getenv("LocalAppData"); dir != "" {
+			return filepath.Join(dir, name)
+		}
+		return filepath.Join(s.options.UserHome, "AppData", "Local", name)
+	case "darwin":
+		return filepath.Join(s.options.UserHome, "Library", "Application Support", name)
+	}
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, name)
+	}
+	return filepath.Join(s.options.UserHome, ".config", name)
+}
+
+// newBroker makes the way to the models. changed is called after the person has
+// chosen others.
+func (s *service) newBroker(ctx context.Context, bus *event.Bus, changed func()) (*broker.Broker, error) {
+	secrets, err := s.openSecrets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return broker.New(ctx, broker.Config{
+		Providers: all.Providers(), Setup: s.db.ModelSetup, Secrets: secrets, Ledger: s.db,
+		HTTP: s.modelClient(), Policy: s.modelPolicy, Log: s.log, Now: now,
+		Changed: func(fields []string) {
+			changed()
+			bus.Publish(ambry.SettingsChanged{Section: "model_config", Fields: fields})
+		},
+	})
+}
+
+// modelPolicy is what models may do and cost, as the settings say now.
+func (s *service) modelPolicy() broker.Policy {
+	m := s.config.get().Model
+	const unknown = -1
+	return broker.Policy{
+		Budget: ambry.Budget{
+			Allowed: m.Background, Calls: int64(m.CallsPerDay), Tokens: int64(m.TokensPerDay), Micros: m.CostPerDay.Micros(0),
+		},
+		InputPrice: m.InputPrice.Micros(unknown), OutputPrice: m.OutputPrice.Micros(unknown), EmbeddingPrice: m.EmbeddingPrice.Micros(unknown),
+	}
+}
+
+// The bounds of connections to models. How long an answer may take is up to
+// each call.
+const (
+	modelConnect = 10 * time.Second
+	modelHeaders = 64 << 10
+	modelIdle    = time.Minute
+)
+
+// modelClient returns what calls models: through the one guard of all
+// connections, without following redirects, and unencrypted only within the
+// person's own network.
+func (s *service) modelClient() *http.Client {
+	transport := func(may allowIP) *http.Transport {
+		return &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				ctx, cancel := context.WithTimeout(ctx, modelConnect)
+				defer cancel()
+				return s.outgoing.dialModel(ctx, network, address, may)
+			},
+			TLSHandshakeTimeout: modelConnect, MaxResponseHeaderBytes: modelHeaders, IdleConnTimeout: modelIdle, MaxIdleConnsPerHost: 4,
+		}
+	}
+	return &http.Client{
+		Transport:     byScheme{plain: transport(model.MayCallPlain), secure: transport(model.MayCall)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// byScheme sends requests by one of two transports.
+type byScheme struct{ plain, secure http.RoundTripper }
+
+// RoundTrip sends a request.
+func (b byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == "https" {
+		return b.secure.RoundTrip(r)
+	}
+	return b.plain.RoundTrip(r)
+}
+
+// access is what the memory runtime is told of the models.
+func (s *service) access(ctx context.Context) (*relay.Access, error) {
+	space, err := s.models.Space(ctx)
+	if err != nil {
+		return nil, err
+	}
+	setup, err := s.db.ModelSetup.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chat := s.config.get().Model.Background && (setup.Main.ModelID != "" || setup.Summary != nil)
+	if space == "" && !chat {
+		return nil, nil
+	}
+	return &relay.Access{BaseURL: s.file.BaseURL, Token: s.runtimeToken, Space: space, Chat: chat}, nil
+}
+
+// borrow returns the runtime's way to the models that the service lends. The
+// runtime connects to this machine alone, whatever it is told.
+func borrow(a relay.Access) *relay.Client {
+	return relay.New(a, newOutgoing(func() bool { return true }).DialContext)
+}
