@@ -33,7 +33,7 @@ const floors = `
 4  mcp                 language memory web mcp/upstream
 4  panel               web
 4  tray                language client
-4  memory/engine       language memory memory/store memory/recall memory/learn redact
+4  memory/engine       language memory memory/store memory/recall memory/meaning memory/learn redact
 3  mcp/upstream        language supervise
 3  scan                language agent memory redact event
 3  skill               language agent edit event home
@@ -50,6 +50,7 @@ const floors = `
 3  model/all           model model/*
 3  broker              language model secret
 3  relay               language model web
+2  memory/meaning      language memory/store model
 2  memory              language redact
 2  hook                language redact home
 2  agent/*             language agent edit

@@ -236,6 +236,17 @@ type MemoryHealth struct {
 	Writable      bool      `json:"writable" doc:"False when the disk is full or read-only; reads go on"`
 	Reason        string    `json:"reason,omitempty" doc:"Why it is not writable"`
 	ServerTime    time.Time `json:"serverTime"`
+
+	Embedding *EmbeddingState `json:"embedding,omitempty" doc:"Absent when memories are found by their words only"`
+}
+
+// EmbeddingState is how far memories can be found by what they mean.
+type EmbeddingState struct {
+	Model   string     `json:"model" doc:"The embedding model, with its version"`
+	Ready   int64      `json:"ready" doc:"Memories that can be found by meaning"`
+	Pending int64      `json:"pending" doc:"Memories that wait; by their words they can be found"`
+	Reason  string     `json:"reason,omitempty" doc:"Why nothing goes on"`
+	RetryAt *time.Time `json:"retryAt,omitempty" doc:"When it is tried again"`
 }
 
 // Overview is the first page of the panel.

@@ -96,9 +96,12 @@ type TaskTurn struct {
 // ProcessingState is how far a memory is made ready.
 type ProcessingState string
 
-// TextReady says that a memory can be found by its words, and that nothing more
-// is to come.
-const TextReady ProcessingState = "ready_text_only"
+// The states of processing. In all of them a memory can be found by its words.
+const (
+	TextReady        ProcessingState = "ready_text_only"   // nothing more is to come
+	EmbeddingPending ProcessingState = "embedding_pending" // it waits to be found by its meaning
+	Ready            ProcessingState = "ready"             // by its meaning too
+)
 
 // ProcessingRecord says how far a memory is made ready.
 type ProcessingRecord struct {

@@ -10,6 +10,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory"
+	"ambry.dev/ambry/internal/memory/meaning"
 	"ambry.dev/ambry/internal/memory/recall"
 	"ambry.dev/ambry/internal/memory/store"
 	"ambry.dev/ambry/internal/redact"
@@ -31,6 +32,8 @@ type Config struct {
 	Version string           // of the program, for Status
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil logs nothing
+	Meaning *meaning.Meaning // over Store; nil finds by words only. Whoever made it runs it
+	Fit     *recall.Fit      // of Meaning, if not the numbers of its model
 }
 
 // Engine is a memory on this machine.
@@ -41,6 +44,7 @@ type Engine struct {
 	version string
 	now     func() time.Time
 	log     *slog.Logger
+	meaning *meaning.Meaning // nil if there is none
 	began   time.Time
 }
 
@@ -54,6 +58,9 @@ func New(c Config) *Engine {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	e.recall, e.given = recall.New(c.Store, e.now), newGiven(c.Store)
+	if e.meaning = c.Meaning; e.meaning != nil {
+		e.recall.UseMeaning(e.meaning, c.Fit)
+	}
 	e.began = e.now()
 	return e
 }
@@ -109,10 +116,15 @@ func (e *Engine) Status(ctx context.Context) (ambry.MemoryHealth, error) {
 	if err != nil {
 		return ambry.MemoryHealth{}, err
 	}
+	embedding, err := e.embedding(ctx)
+	if err != nil {
+		return ambry.MemoryHealth{}, err
+	}
 	now := e.now()
 	return ambry.MemoryHealth{
 		OK: h.Writable, Version: e.version, UptimeMs: now.Sub(e.began).Milliseconds(), SchemaVersion: h.SchemaVersion,
 		Memories: h.Memories, Sessions: h.Sessions, Writable: h.Writable, Reason: h.Reason, ServerTime: now.UTC(),
+		Embedding: embedding,
 	}, nil
 }
 

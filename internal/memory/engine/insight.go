@@ -29,7 +29,11 @@ func (e *Engine) Processing(ctx context.Context, ids []string) (ambry.Processing
 	if len(ids) > maxProcessing {
 		return ambry.Processing{}, ambry.InvalidArgument.Errorf("%d ids are too many; ask for %d at most", len(ids), maxProcessing)
 	}
-	return e.store.Processing(ctx, ids)
+	p, err := e.store.Processing(ctx, ids)
+	if err != nil {
+		return ambry.Processing{}, err
+	}
+	return e.withEmbedding(ctx, p)
 }
 
 // The limits of what is asked.

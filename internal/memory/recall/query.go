@@ -32,6 +32,7 @@ type asked struct {
 	weight  float64    // of all units
 	phrases []string   // to be found literally, lower-cased
 	literal string     // all that was asked, lower-cased, for those who paste a line
+	meant   string     // the same as it was written, without operators and words that say when
 	not     [][]string // terms, of each word that is not wanted
 	prefix  []string   // beginnings of hexadecimal names
 	filter  store.Filter
@@ -81,7 +82,8 @@ func parse(c *words.Cutter, q ambry.Query, now time.Time) asked {
 		a.window, _ = when.Parse(literal, now)
 	}
 	a.tense, a.forTime = when.TenseOf(literal), when.Asks(literal)
-	a.units, a.prefix = unitsOf(c, without(literal, a.window.Words))
+	a.meant = strings.TrimSpace(without(literal, a.window.Words))
+	a.units, a.prefix = unitsOf(c, a.meant)
 	for _, word := range not {
 		var terms []string
 		units, _ := unitsOf(c, word)

@@ -23,7 +23,7 @@ type ranked struct {
 
 // rank looks at the best candidates closely and orders them anew: at least so
 // many, and more while they are short.
-func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []store.Candidate, least int) ([]ranked, error) {
+func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []store.Candidate, alike map[int64]float64, least int) ([]ranked, error) {
 	best := 0.0
 	for _, f := range found {
 		best = max(best, f.Score)
@@ -32,6 +32,7 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		return f.Score/max(best, 1e-9) + weights[byTime]*a.during(f.At)
 	}
 	slices.SortStableFunc(found, func(x, y store.Candidate) int { return cmp.Compare(first(y), first(x)) })
+	least = alikeFirst(found, alike, least)
 	rows := make([]int64, len(found))
 	scores := make(map[int64]float64, len(found))
 	for i, f := range found {
@@ -51,6 +52,7 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		out = append(out, ranked{text: t, passage: l.best, look: l})
 		out[len(out)-1].signs[byWords] = scores[t.Row]
 	}
+	r.weighMeaning(a, out, alike)
 	judge(a, out, r.now())
 	slices.SortStableFunc(out, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), y.text.CreatedAt.Compare(x.text.CreatedAt))

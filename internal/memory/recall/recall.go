@@ -39,6 +39,8 @@ type Recall struct {
 	now     func() time.Time
 	cutters sync.Pool
 	common  frequencies
+	meaning Meaning // nil: words only
+	fit     Fit
 }
 
 // New returns a Recall over s. A nil now is time.Now.
@@ -78,11 +80,15 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	if err != nil {
 		return ambry.Answer{}, nil, err
 	}
+	found, alike, err := r.near(ctx, asked, found)
+	if err != nil {
+		return ambry.Answer{}, nil, err
+	}
 	closely := max(minClose, limit+limit/4)
 	if len(asked.phrases) > 0 {
 		closely = maxCandidates // the index knows no phrases
 	}
-	best, err := r.rank(ctx, cutter, asked, found, closely)
+	best, err := r.rank(ctx, cutter, asked, found, alike, closely)
 	if err != nil {
 		return ambry.Answer{}, nil, err
 	}

@@ -21,18 +21,20 @@ const (
 	byTime                // when the question says it was
 	byFresh               // true now, while something better fitting was true before; what it lacks to be first
 	byRecent              // new rather than old
+	byMeaning             // means what was asked, as the embedding model sees it; times the weight of the model
 	signs
 )
 
 // names of the signs in an answer.
 var names = [signs]string{
-	"words", "own", "cover", "near", "pair", "phrase", "session", "joint", "project", "speaker", "asking", "telling", "time", "fresh", "recent",
+	"words", "own", "cover", "near", "pair", "phrase", "session", "joint", "project", "speaker", "asking", "telling", "time", "fresh", "recent", "meaning",
 }
 
 // weights of the signs.
 var weights = [signs]float64{
 	byWords: 1, byOwn: 0.13, byCover: 0.02, byNear: 0.6, byPair: 0.13, byPhrase: 0.5, bySession: 0.6, byJoint: 0.6, byProject: 0.42,
 	bySpeaker: 0.23, byAsking: -0.12, byTelling: 0.05, byTime: 2, byFresh: 1, byRecent: 0.017,
+	byMeaning: 1,
 }
 
 // Weights returns how much each part of a score counts. Only quality

@@ -76,6 +76,7 @@ func tagTerm(tag string) string {
 type entry struct {
 	memory int64
 	remove bool
+	fresh  bool // the text is new or another one, not only what is around it
 	text   terms
 	around string // what the neighbours of a turn lend
 	scope  scope
@@ -90,7 +91,7 @@ func (t *tx) index(memory, turn int64, text terms, s scope) {
 		}
 		t.traces[turn] = len(t.entries)
 	}
-	t.entries = append(t.entries, entry{memory: memory, text: text, scope: s})
+	t.entries = append(t.entries, entry{memory: memory, fresh: true, text: text, scope: s})
 }
 
 // unindex takes the terms of a memory out.

@@ -86,6 +86,9 @@ func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
 		return err
 	}
 	s.readers.SetConnMaxIdleTime(readerIdle)
+	if err := w.ensureVectors(); err != nil {
+		return err
+	}
 	return w.ensureIndex()
 }
 

@@ -232,6 +232,9 @@ func (t *tx) wipe(all bool, out *ambry.Wiped) error {
 			queries = append(queries, "DELETE FROM "+h.table)
 		}
 	}
+	if t.w.vectors {
+		queries = append(queries, `DELETE FROM vector`, `DELETE FROM vector_due`)
+	}
 	queries = append(queries, `UPDATE total SET sessions = 0, turns = 0, messages = 0, calls = 0, input = 0, cached = 0, output = 0`,
 		`DELETE FROM meta WHERE name = 'index'`)
 	for _, q := range queries {
@@ -239,7 +242,7 @@ func (t *tx) wipe(all bool, out *ambry.Wiped) error {
 			return fmt.Errorf("empty the memory: %w", err)
 		}
 	}
-	t.w.names, t.w.gists, t.told = names{}, gists{}, nil
+	t.w.names, t.w.gists, t.told, t.emptied = names{}, gists{}, nil, true
 	if err := t.rebuild(); err != nil {
 		return err
 	}

@@ -210,6 +210,13 @@ func anyLayer(layers []ambry.Layer) string {
 	return anyOf(terms)
 }
 
+// What the names in a filter stand for.
+const (
+	agentIDs   = `SELECT id FROM agent WHERE name IN (SELECT value FROM json_each(?))`
+	projectIDs = `SELECT id FROM project WHERE path = ?1 OR substr(path, -length(?1) - 1) IN ('/' || ?1, '\' || ?1)`
+	sessionIDs = `SELECT id FROM session WHERE external = ?`
+)
+
 // scopeGroups writes the parts of a filter that are terms.
 func (r reader) scopeGroups(f Filter) ([]string, error) {
 	var out []string
@@ -224,22 +231,21 @@ func (r reader) scopeGroups(f Filter) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("filter by agent: %w", err)
 		}
-		group, err := r.scopeGroup(agentTerm, `SELECT id FROM agent WHERE name IN (SELECT value FROM json_each(?))`, string(names))
+		group, err := r.scopeGroup(agentTerm, agentIDs, string(names))
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, group)
 	}
 	if f.Project != "" {
-		group, err := r.scopeGroup(projectTerm, `SELECT id FROM project
-			WHERE path = ?1 OR substr(path, -length(?1) - 1) IN ('/' || ?1, '\' || ?1)`, f.Project)
+		group, err := r.scopeGroup(projectTerm, projectIDs, f.Project)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, group)
 	}
 	if f.Session != "" {
-		group, err := r.scopeGroup(sessionTerm, `SELECT id FROM session WHERE external = ?`, f.Session)
+		group, err := r.scopeGroup(sessionTerm, sessionIDs, f.Session)
 		if err != nil {
 			return nil, err
 		}

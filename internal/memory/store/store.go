@@ -53,6 +53,7 @@ type Store struct {
 	done   chan struct{} // closed when the writer has ended
 
 	trouble trouble
+	watch   VectorWatch // nil if nobody wants to know
 
 	journal      *journal
 	closeJournal sync.Once

@@ -20,6 +20,9 @@ type tx struct {
 	traces   map[int64]int // turn → place of its trace in entries
 	moves    []position    // of turns that came, went or changed
 
+	stored  []Placed // vectors
+	emptied bool     // the memory was wiped
+
 	told *bool // whether any turn was told of; nil before anybody asked
 }
 

@@ -80,11 +80,14 @@ type writer struct {
 	names      names
 	gists      gists
 	scribe     *scribe
-	entries    []entry // of the jobs in the transaction at hand
-	pruned     int64   // when keys were pruned, Unix milliseconds
-	prunedLog  int64   // likewise, the counters of calls
-	tidy       bool    // nothing was written since it tidied up
-	secure     bool    // what is deleted is overwritten
+	entries    []entry  // of the jobs in the transaction at hand
+	stored     []Placed // likewise, vectors
+	emptied    bool     // likewise, the memory was wiped
+	vectors    bool     // there are tables of vectors
+	pruned     int64    // when keys were pruned, Unix milliseconds
+	prunedLog  int64    // likewise, the counters of calls
+	tidy       bool     // nothing was written since it tidied up
+	secure     bool     // what is deleted is overwritten
 }
 
 func newWriter(s *Store, conn *sql.Conn) *writer {
@@ -179,7 +182,7 @@ func (w *writer) commit(jobs []*job) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return w.broken(fmt.Errorf("begin to write: %w", err))
 	}
-	w.entries = w.entries[:0]
+	w.entries, w.stored, w.emptied = w.entries[:0], nil, false
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
@@ -189,7 +192,11 @@ func (w *writer) commit(jobs []*job) error {
 			return w.broken(j.err)
 		}
 	}
-	if err := w.enter(w.entries); err != nil {
+	err := w.enter(w.entries)
+	if err == nil {
+		err = w.disembody(w.entries)
+	}
+	if err != nil {
 		w.rollback()
 		return w.broken(err)
 	}
@@ -197,6 +204,7 @@ func (w *writer) commit(jobs []*job) error {
 		w.rollback()
 		return w.broken(fmt.Errorf("commit: %w", err))
 	}
+	w.tell()
 	if w.store.trouble.clear() {
 		w.store.log.Info("the memory can be written again")
 	}
@@ -221,6 +229,9 @@ func (w *writer) attempt(j *job) error {
 		if back := w.exec("ROLLBACK TO job"); back != nil && !ofStorage(err) {
 			return back
 		}
+		if back := w.ensureVectors(); back != nil && !ofStorage(err) {
+			return back
+		}
 		if ofStorage(err) {
 			return err
 		}
@@ -229,7 +240,8 @@ func (w *writer) attempt(j *job) error {
 		return done
 	}
 	if err == nil {
-		w.entries = append(w.entries, t.entries...)
+		w.entries, w.stored = append(w.entries, t.entries...), append(w.stored, t.stored...)
+		w.emptied = w.emptied || t.emptied
 	}
 	return err
 }
@@ -238,6 +250,9 @@ func (w *writer) attempt(j *job) error {
 func (w *writer) rollback() {
 	w.names, w.gists = names{}, gists{}
 	_ = w.exec("ROLLBACK")
+	if err := w.ensureVectors(); err != nil {
+		w.store.log.Error("look for vectors after a rollback", "err", err)
+	}
 }
 
 // broken remembers that the disk did not take what was written.

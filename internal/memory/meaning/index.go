@@ -1,0 +1,133 @@
+package meaning
+
+import (
+	"sync"
+
+	"ambry.dev/ambry/internal/memory/store"
+)
+
+// slabRows is how many memories a slab has room for.
+const slabRows = 1 << 13
+
+// maxDims bounds the vectors, so that a distance fits its type.
+const maxDims = 8192
+
+// absent is the distance of what is not there or not wanted.
+const absent = ^uint16(0)
+
+// slab holds the vectors of memories whose rows follow each other. Rows are
+// numbered without holes but for what was forgotten, so a row is its place.
+type slab struct {
+	signs  []uint64 // of the numbers of each vector, a bit each
+	codes  []int8
+	scales []float32
+	bits   []uint8 // of each row, 0 where nothing is
+	places []place
+	used   int
+}
+
+// place is a store.Place in few bytes.
+type place struct {
+	at                      int64
+	agent, project, session uint32
+}
+
+// The bits of a row; those of layers follow.
+const (
+	present uint8 = 1 << iota
+	archived
+	firstLayer
+)
+
+// index holds all vectors in memory. The zero value is empty and ready.
+type index struct {
+	mu    sync.RWMutex // guards the rest
+	dims  int          // of all vectors, 0 while there is none
+	slabs []*slab      // nil where nothing is
+	count int
+}
+
+func (x *index) words() int { return (x.dims + 63) / 64 }
+
+// put stores a vector, in place of the one before. A vector of another length
+// empties the index first: it is of another model.
+func (x *index) put(p store.Placed) {
+	if len(p.Vector.Codes) == 0 || len(p.Vector.Codes) > maxDims || p.Row < 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.dims != len(p.Vector.Codes) {
+		x.dims, x.slabs, x.count = len(p.Vector.Codes), nil, 0
+	}
+	n, i := int(p.Row/slabRows), int(p.Row%slabRows)
+	for n >= len(x.slabs) {
+		x.slabs = append(x.slabs, nil)
+	}
+	s := x.slabs[n]
+	if s == nil {
+		s = &slab{
+			signs: make([]uint64, slabRows*x.words()), codes: make([]int8, slabRows*x.dims),
+			scales: make([]float32, slabRows), places: make([]place, slabRows), bits: make([]uint8, slabRows),
+		}
+		x.slabs[n] = s
+	}
+	if s.bits[i] == 0 {
+		s.used++
+		x.count++
+	}
+	copy(s.codes[i*x.dims:], p.Vector.Codes)
+	signsOf(s.signs[i*x.words():(i+1)*x.words()], p.Vector.Codes)
+	s.scales[i], s.bits[i] = p.Vector.Scale, bitsOf(p.Place)
+	s.places[i] = place{at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session)}
+}
+
+func bitsOf(p store.Place) uint8 {
+	out := present | layerBit(p.Layer)
+	if p.Archived {
+		out |= archived
+	}
+	return out
+}
+
+// remove forgets a row.
+func (x *index) remove(row int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n, i := int(row/slabRows), int(row%slabRows)
+	if row < 0 || n >= len(x.slabs) || x.slabs[n] == nil || x.slabs[n].bits[i] == 0 {
+		return
+	}
+	s := x.slabs[n]
+	clear(s.codes[i*x.dims : (i+1)*x.dims])
+	clear(s.signs[i*x.words() : (i+1)*x.words()])
+	s.scales[i], s.bits[i], s.places[i] = 0, 0, place{}
+	x.count--
+	if s.used--; s.used == 0 {
+		x.slabs[n] = nil
+	}
+}
+
+// empty forgets everything.
+func (x *index) empty() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.dims, x.slabs, x.count = 0, nil, 0
+}
+
+// size returns how many memories have a vector.
+func (x *index) size() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.count
+}
+
+// signsOf sets a bit for each number that is above zero.
+func signsOf(out []uint64, codes []int8) {
+	clear(out)
+	for i, c := range codes {
+		if c > 0 {
+			out[i/64] |= 1 << (i % 64)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package meaning
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/store"
+)
+
+// clusters makes vectors around random centres, as texts lie around subjects.
+func clusters(rng *rand.Rand, n, dims int) [][]float32 {
+	centres := make([][]float32, max(n/50, 1))
+	for i := range centres {
+		centres[i] = direction(rng, nil, dims)
+	}
+	out := make([][]float32, n)
+	for i := range out {
+		out[i] = direction(rng, centres[rng.IntN(len(centres))], dims)
+	}
+	return out
+}
+
+func direction(rng *rand.Rand, centre []float32, dims int) []float32 {
+	v := make([]float32, dims)
+	n := 0.0
+	for i := range v {
+		v[i] = float32(rng.NormFloat64())
+		if centre != nil {
+			v[i] = v[i]/float32(math.Sqrt(float64(dims))) + centre[i]
+		}
+		n += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(n))
+	}
+	return v
+}
+
+func fill(x *index, vectors [][]float32) {
+	for i, v := range vectors {
+		x.put(store.Placed{
+			Place:  store.Place{Row: int64(i + 1), Layer: ambry.L1, Agent: int64(i % 3), Project: int64(i % 100), At: int64(i)},
+			Vector: store.NewVector(v),
+		})
+	}
+}
+
+func TestTheNearestAreFoundThoughOnlyTheirSignsAreScanned(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var x index
+	vectors := clusters(rng, 20_000, 256)
+	fill(&x, vectors)
+	wanted, found := 0, 0
+	for range 50 {
+		q := direction(rng, vectors[rng.IntN(len(vectors))], 256)
+		exact := make([]neighbour, len(vectors))
+		for i, v := range vectors {
+			var sum float32
+			for j := range v {
+				sum += v[j] * q[j]
+			}
+			exact[i] = neighbour{row: int64(i + 1), cosine: sum}
+		}
+		slices.SortFunc(exact, func(a, b neighbour) int { return cmp.Compare(b.cosine, a.cosine) })
+		got, _ := x.nearest(q, newFilter(store.Places{}), 10, nil)
+		for _, e := range exact[:10] {
+			wanted++
+			if slices.ContainsFunc(got, func(n neighbour) bool { return n.row == e.row }) {
+				found++
+			}
+		}
+	}
+	if share := float64(found) / float64(wanted); share < 0.95 {
+		t.Errorf("only %.3f of the nearest ten are found", share)
+	}
+}
+
+func TestAFilterIsAppliedBeforeTheNearestAreChosen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var x index
+	fill(&x, clusters(rng, 10_000, 64))
+	q := direction(rng, nil, 64)
+	for _, f := range []struct {
+		name string
+		p    store.Places
+		want int
+	}{
+		{"a project", store.Places{Projects: []int64{7}}, 100},
+		{"a project and a time", store.Places{Projects: []int64{7}, After: 5000}, 50},
+		{"two projects, one agent", store.Places{Projects: []int64{7, 8}, Agents: []int64{1}}, 66},
+		{"another layer", store.Places{Layers: []ambry.Layer{ambry.L2}}, 0},
+	} {
+		got, _ := x.nearest(q, newFilter(f.p), 1000, nil)
+		if math.Abs(float64(len(got)-f.want)) > 1 {
+			t.Errorf("%s: %d found, want %d", f.name, len(got), f.want)
+		}
+	}
+}
+
+func TestARemovedRowLeavesNoTrace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var x index
+	vectors := clusters(rng, 100, 96)
+	fill(&x, vectors)
+	x.remove(42)
+	x.remove(42)
+	x.remove(4_000_000)
+	got, _ := x.nearest(vectors[41], newFilter(store.Places{}), 100, []int64{42})
+	if len(got) != 99 || x.size() != 99 || slices.ContainsFunc(got, func(n neighbour) bool { return n.row == 42 }) {
+		t.Errorf("%d found, size %d", len(got), x.size())
+	}
+	for row := int64(1); row <= 100; row++ {
+		x.remove(row)
+	}
+	if x.slabs[0] != nil {
+		t.Error("an empty slab is kept")
+	}
+	if got, _ := x.nearest(vectors[0], newFilter(store.Places{}), 5, nil); len(got) != 0 {
+		t.Errorf("an empty index finds %v", got)
+	}
+}
+
+func BenchmarkNearest(b *testing.B) {
+	for _, size := range []struct {
+		name    string
+		n, dims int
+	}{{"100k x 256", 100_000, 256}, {"1M x 256", 1_000_000, 256}, {"1M x 384", 1_000_000, 384}} {
+		b.Run(size.name, func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			var x index
+			some := clusters(rng, 5000, size.dims)
+			all := make([][]float32, size.n)
+			for i := range all {
+				all[i] = some[i%len(some)]
+			}
+			fill(&x, all)
+			q := direction(rng, some[0], size.dims)
+			f := newFilter(store.Places{})
+			for b.Loop() {
+				x.nearest(q, f, 40, nil)
+			}
+		})
+	}
+}

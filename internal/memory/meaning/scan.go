@@ -1,0 +1,221 @@
+package meaning
+
+import (
+	"cmp"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/store"
+)
+
+// Numbers of a search.
+const (
+	preselected = 300 // by their signs, to be compared exactly
+	sampled     = 256 // memories that tell how alike any two texts are
+	maxWorkers  = 4
+)
+
+// layerBit is the bit of a layer in a place.
+func layerBit(l ambry.Layer) uint8 {
+	if i := slices.Index(ambry.Layers, l); i >= 0 {
+		return firstLayer << i
+	}
+	return 0
+}
+
+// filter is store.Places, ready to be compared.
+type filter struct {
+	layers                     uint8 // 0: all
+	hidden                     uint8 // bits that must not be there
+	agents, projects, sessions []uint32
+	after, before              int64
+	open                       bool // only hidden is looked at
+}
+
+func newFilter(p store.Places) filter {
+	f := filter{agents: narrow(p.Agents), projects: narrow(p.Projects), sessions: narrow(p.Sessions), after: p.After, before: p.Before}
+	for _, l := range p.Layers {
+		f.layers |= layerBit(l)
+	}
+	if !p.Archived {
+		f.hidden = archived
+	}
+	f.open = f.layers == 0 && len(f.agents)+len(f.projects)+len(f.sessions) == 0 && f.after == 0 && f.before == 0
+	return f
+}
+
+func narrow(ids []int64) []uint32 {
+	out := make([]uint32, len(ids))
+	for i, id := range ids {
+		out[i] = uint32(id)
+	}
+	return out
+}
+
+// passes reports whether a row is there and wanted. Most filters are open, and
+// then its bits are enough.
+func (f *filter) passes(s *slab, i int) bool {
+	bits := s.bits[i]
+	if bits&present == 0 || bits&f.hidden != 0 {
+		return false
+	}
+	if f.open {
+		return true
+	}
+	p := &s.places[i]
+	return (f.layers == 0 || bits&f.layers != 0) &&
+		(len(f.agents) == 0 || slices.Contains(f.agents, p.agent)) &&
+		(len(f.projects) == 0 || slices.Contains(f.projects, p.project)) &&
+		(len(f.sessions) == 0 || slices.Contains(f.sessions, p.session)) &&
+		(f.after == 0 || p.at >= f.after) && (f.before == 0 || p.at < f.before)
+}
+
+// neighbour is a memory and the cosine between it and what was asked.
+type neighbour struct {
+	row    int64
+	at     int64
+	cosine float32
+}
+
+// distances is what a search writes down, kept for the next one.
+var distances = sync.Pool{New: func() any { return new([]uint16) }}
+
+// nearest returns the memories that are most like v, best first, at most n, then
+// those of also that are there, and the mean cosine of v with memories that were not chosen for being like it.
+func (x *index) nearest(v []float32, f filter, n int, also []int64) (found []neighbour, mean float32) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.count == 0 || len(v) != x.dims {
+		return nil, 0
+	}
+	signs := make([]uint64, x.words())
+	signsOf(signs, store.NewVector(v).Codes)
+	buffer := distances.Get().(*[]uint16)
+	defer distances.Put(buffer)
+	if need := len(x.slabs) * slabRows; cap(*buffer) < need {
+		*buffer = make([]uint16, need)
+	}
+	all := (*buffer)[:len(x.slabs)*slabRows]
+	histogram := x.measure(signs, &f, all)
+	cut, below := 0, 0
+	for cut < len(histogram)-1 && below+histogram[cut] < preselected {
+		below += histogram[cut]
+		cut++
+	}
+	atCut := preselected - below
+	for row := len(all) - 1; row >= 0; row-- { // of those at the cut, the newest
+		d := all[row]
+		if d == absent || int(d) > cut {
+			continue
+		}
+		if int(d) == cut {
+			if atCut == 0 {
+				continue
+			}
+			atCut--
+		}
+		found = append(found, x.exactly(v, row))
+	}
+	slices.SortFunc(found, func(a, b neighbour) int {
+		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(b.row, a.row))
+	})
+	found = found[:min(n, len(found))]
+	for _, row := range also {
+		if x.has(row) && !slices.ContainsFunc(found, func(f neighbour) bool { return f.row == row }) {
+			found = append(found, x.exactly(v, int(row)))
+		}
+	}
+	return found, x.background(v)
+}
+
+func (x *index) has(row int64) bool {
+	n := row / slabRows
+	return row >= 0 && n < int64(len(x.slabs)) && x.slabs[n] != nil && x.slabs[n].bits[row%slabRows] != 0
+}
+
+// measure writes the distance of each row into all, and returns how many rows
+// there are at each distance.
+func (x *index) measure(signs []uint64, f *filter, all []uint16) []int {
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs))
+	counts := make([][]int, workers)
+	var wait sync.WaitGroup
+	for w := range workers {
+		counts[w] = make([]int, x.words()*64+1)
+		wait.Go(func() {
+			for n := w; n < len(x.slabs); n += workers {
+				x.measureSlab(x.slabs[n], signs, f, all[n*slabRows:(n+1)*slabRows], counts[w])
+			}
+		})
+	}
+	wait.Wait()
+	for _, c := range counts[1:] {
+		for d, n := range c {
+			counts[0][d] += n
+		}
+	}
+	return counts[0]
+}
+
+func (x *index) measureSlab(s *slab, signs []uint64, f *filter, out []uint16, counts []int) {
+	if s == nil {
+		for i := range out {
+			out[i] = absent
+		}
+		return
+	}
+	words := len(signs)
+	for i := range out {
+		if !f.passes(s, i) {
+			out[i] = absent
+			continue
+		}
+		d := distance(signs, s.signs[i*words:(i+1)*words])
+		out[i] = uint16(d)
+		counts[d]++
+	}
+}
+
+// distance counts the signs that differ. The usual lengths are written out; that
+// halves the time of a search.
+func distance(a, b []uint64) int {
+	switch {
+	case len(a) == 4 && len(b) == 4:
+		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) + bits.OnesCount64(a[3]^b[3])
+	case len(a) == 6 && len(b) == 6:
+		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) +
+			bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4]) + bits.OnesCount64(a[5]^b[5])
+	}
+	d := 0
+	for i, x := range a {
+		d += bits.OnesCount64(x ^ b[i])
+	}
+	return d
+}
+
+// exactly compares v with a row.
+func (x *index) exactly(v []float32, row int) neighbour {
+	s, i := x.slabs[row/slabRows], row%slabRows
+	codes := s.codes[i*x.dims : (i+1)*x.dims]
+	var sum float32
+	for j, q := range v {
+		sum += q * float32(codes[j])
+	}
+	return neighbour{row: int64(row), at: s.places[i].at, cosine: sum * s.scales[i]}
+}
+
+// background returns the mean cosine of v with memories all over the index.
+func (x *index) background(v []float32) float32 {
+	var sum float32
+	n, rows := 0, len(x.slabs)*slabRows
+	for row, step := 0, rows/sampled|1; row < rows; row += step {
+		s := x.slabs[row/slabRows]
+		if s != nil && s.bits[row%slabRows] != 0 {
+			sum += x.exactly(v, row).cosine
+			n++
+		}
+	}
+	return sum / float32(max(n, 1))
+}

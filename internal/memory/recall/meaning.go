@@ -1,0 +1,141 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"ambry.dev/ambry/internal/memory/store"
+)
+
+// Meaning finds memories by what they mean.
+type Meaning interface {
+	// Near returns the memories that pass a filter and are nearest to a text, at
+	// most n, and those of also that have a meaning, however far they are. Scores
+	// are from 0, as like as any two memories are, to 1. It finds none rather than
+	// to wait for long.
+	Near(ctx context.Context, text string, f store.Filter, n int, also []int64) ([]store.Candidate, error)
+	// Space names the model.
+	Space() string
+}
+
+// maxNear is how many memories are candidates for their meaning alone.
+const maxNear = 40
+
+// Fit are the numbers of a model. They are in meaning.json, by the beginning of
+// the name of its space, and were chosen by bench/quality -fit-meaning.
+type Fit struct {
+	Weight float64 `json:"weight"` // of the sign
+	Unsaid float64 `json:"unsaid"` // what is added when nothing of the question is said anywhere
+	Enough float64 `json:"enough"` // so alike is an answer, whatever the words are
+}
+
+//go:embed meaning.json
+var fittedJSON []byte
+
+var fits = func() map[string]Fit {
+	var all map[string]Fit
+	if err := json.Unmarshal(fittedJSON, &all); err != nil {
+		panic(err) // a bug of ours
+	}
+	return all
+}()
+
+// fitOf returns the numbers of a model; those of "" if it is not known.
+func fitOf(space string) Fit {
+	best := ""
+	for name := range fits {
+		if strings.HasPrefix(space, name) && len(name) > len(best) {
+			best = name
+		}
+	}
+	return fits[best]
+}
+
+// UseMeaning makes searches look at what memories mean, too, with the numbers
+// that fit its model, or others. Call it before any search.
+func (r *Recall) UseMeaning(m Meaning, other *Fit) {
+	r.meaning, r.fit = m, fitOf(m.Space())
+	if other != nil {
+		r.fit = *other
+	}
+}
+
+// near adds candidates that mean what was asked to those that say it, and returns
+// how alike each is.
+func (r *Recall) near(ctx context.Context, a asked, found []store.Candidate) ([]store.Candidate, map[int64]float64, error) {
+	if r.meaning == nil || r.fit.Weight+r.fit.Unsaid == 0 || a.meant == "" || len(a.phrases) > 0 || a.single() {
+		return found, nil, nil
+	}
+	rows := make([]int64, len(found))
+	known := make(map[int64]bool, len(found))
+	for i, f := range found {
+		rows[i], known[f.Row] = f.Row, true
+	}
+	near, err := r.meaning.Near(ctx, a.meant, a.filter, maxNear, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	alike := make(map[int64]float64, len(near))
+	var others []int64
+	for _, n := range near {
+		alike[n.Row] = n.Score
+		if !known[n.Row] {
+			others = append(others, n.Row)
+		}
+	}
+	if len(others) > 0 && (len(a.not) > 0 || len(a.filter.Tags) > 0) {
+		if others, err = r.store.Only(ctx, a.any(), others); err != nil {
+			return nil, nil, err
+		}
+	}
+	allowed := make(map[int64]bool, len(others))
+	for _, row := range others {
+		allowed[row] = true
+	}
+	for _, n := range near {
+		if allowed[n.Row] {
+			n.Score = 0 // of its words
+			found = append(found, n)
+		}
+	}
+	return found, alike, nil
+}
+
+// maxAlike is how many memories are looked at closely for their meaning alone.
+const maxAlike = 12
+
+// alikeFirst moves the candidates that are most alike before those that would
+// not be looked at, and returns how many are to be looked at now.
+func alikeFirst(found []store.Candidate, alike map[int64]float64, least int) int {
+	if len(alike) == 0 || len(found) <= least {
+		return least
+	}
+	rest := found[least:]
+	slices.SortStableFunc(rest, func(x, y store.Candidate) int { return cmp.Compare(alike[y.Row], alike[x.Row]) })
+	n := min(maxAlike, len(rest))
+	byWord := rest[n:]
+	slices.SortStableFunc(byWord, func(x, y store.Candidate) int { return cmp.Compare(y.Score, x.Score) })
+	return least + n
+}
+
+// weighMeaning sets the sign. The less of a question is said anywhere, the more
+// its meaning counts: the words of a question in another language find nothing,
+// or something by chance.
+func (r *Recall) weighMeaning(a asked, all []ranked, alike map[int64]float64) {
+	if len(alike) == 0 {
+		return
+	}
+	said := 0.0
+	for i := range all {
+		said = max(said, sum(all[i].look.has)/max(a.weight, 1e-9))
+	}
+	weight := r.fit.Weight + r.fit.Unsaid*math.Pow(1-min(said, 1), 2)
+	for i := range all {
+		all[i].signs[byMeaning] = weight * alike[all[i].text.Row]
+	}
+}
