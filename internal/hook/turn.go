@@ -67,7 +67,7 @@ func (c *call) began(asked string) error {
 		about = append(about, now.Truncate(twice).String())
 	}
 	t := ambry.Turn{ID: "hook_" + hash(about...), At: now, Cwd: c.said.cwd, Model: c.said.model}
-	t.Messages = []ambry.Message{{Role: ambry.User, Text: shorten(withoutFence(asked), maxQuery), At: now}}
+	t.Messages = []ambry.Message{{Role: ambry.User, Text: kept(asked), At: now}}
 	if ok {
 		before := old.Conversation.Conversation().Turns[0]
 		if before.ID == t.ID {
@@ -96,6 +96,15 @@ func (c *call) pending() (p pending, ok bool) {
 func complete(c redact.Conversation) bool {
 	clean := c.Conversation()
 	return clean.Validate() == nil && len(clean.Turns) == 1 && len(clean.Turns[0].Messages) > 0
+}
+
+// asked is what the person asked.
+func (p pending) asked() string { return p.Conversation.Conversation().Turns[0].Messages[0].Text }
+
+// kept is what is kept of a prompt.
+func kept(prompt string) string {
+	clean, _ := redact.Text(shorten(withoutFence(prompt), maxQuery))
+	return clean
 }
 
 // setPending need not be on the disk for good: what it says is not acknowledged
@@ -145,8 +154,8 @@ func (c *call) end(last bool) {
 		return
 	}
 	p, ok := c.pending()
-	if !ok && c.said.prompt != "" {
-		if err := c.began(strings.TrimSpace(c.said.prompt)); err != nil {
+	if asked := strings.TrimSpace(c.said.prompt); asked != "" && !(ok && p.asked() == kept(asked)) {
+		if err := c.began(asked); err != nil {
 			c.explain("the turn is not kept: %v", err)
 			return
 		}

@@ -52,6 +52,22 @@ func TestATurnThatGoesOnIsBroughtUpToDate(t *testing.T) {
 	}
 }
 
+func TestTheEndOfATurnMaySayWhatWasAsked(t *testing.T) {
+	w := newWorld(t)
+	for i, asked := range []string{"why?", "password=" + "hunter22hunter22 is what?", "why not?"} {
+		w.now = w.now.Add(time.Minute)
+		prompt := fmt.Sprintf(`"session_id":"s","prompt":"%s"`, asked)
+		if i != 1 { // of one turn nobody told that it began
+			w.hook("gemini", "BeforeAgent", "{"+prompt+"}")
+		}
+		w.now = w.now.Add(time.Minute)
+		w.silent("gemini", "AfterAgent", "{"+prompt+`,"prompt_response":"Because."}`)
+		w.silent("gemini", "AfterAgent", "{"+prompt+`,"prompt_response":"Because."}`)
+	}
+	w.take()
+	w.wantTurns("three turns", 3)
+}
+
 func TestATurnThatNeverEndedIsKeptWithTheNext(t *testing.T) {
 	w := newWorld(t)
 	w.hook("codex", "UserPromptSubmit", asks("s", "first: "+question))
