@@ -107,6 +107,7 @@ func (m *Model) think(prompt string, tools, results []string) answer {
 	if len(results) > 0 {
 		return answer{text: "The tool said: " + results[len(results)-1]}
 	}
+	prompt = strings.ReplaceAll(prompt, `\"`, `"`) // some quote what they were asked
 	if w := wish.FindStringSubmatch(prompt); w != nil {
 		i := slices.IndexFunc(tools, func(name string) bool { return strings.HasSuffix(name, w[1]) })
 		if i >= 0 {
