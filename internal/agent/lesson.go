@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ambry.dev/ambry/internal/edit"
@@ -163,6 +164,24 @@ func (t Teaching) ResumeIn(more string, file ...string) Edit {
 		head += more + "\n"
 	}
 	return File(filepath.Join(file...), head+"---\n<!-- "+Signature+". \"ambry disconnect\" removes this file. -->\n\n"+t.Resume)
+}
+
+// ResumeSkill is that command as a skill, for agents that have no other
+// commands.
+func (t Teaching) ResumeSkill(dir ...string) Edit {
+	file := append(dir, "ambry-resume", "SKILL.md")
+	e := t.ResumeIn("name: ambry-resume", file...)
+	e.Text = strings.ReplaceAll(e.Text, "$ARGUMENTS", "what was said beside the name of this skill")
+	return e
+}
+
+// Words is a command line as words in quotes, for a list in a program.
+func (t Teaching) Words(args ...string) string {
+	words := append([]string{t.Program}, t.Args(args...)...)
+	for i, word := range words {
+		words[i] = strconv.Quote(word)
+	}
+	return strings.Join(words, ", ")
 }
 
 // FirstOf returns the first of some files that is there, or else the first.

@@ -260,16 +260,14 @@ func Drop(f Format, text []byte, at Place, made int) (Change, error) {
 		return Change{}, fmt.Errorf("%w (%s)", ErrShape, strings.Join(at.Path, "."))
 	}
 	// A table of TOML may be written in parts, of which this was one.
-	rest, _, _ := without(after.tree(), at, made)
-	goal, _, _ := without(want, at, made)
-	if !reflect.DeepEqual(rest, goal) {
+	if !reflect.DeepEqual(stripped(after.tree(), at), stripped(want, at)) {
 		return Change{}, fmt.Errorf("%w (%s)", ErrShape, strings.Join(at.Path, "."))
 	}
 	return c, nil
 }
 
 // SameBut reports whether two texts say the same apart from what is at a place.
-func SameBut(f Format, a, b []byte, at Place, made int) bool {
+func SameBut(f Format, a, b []byte, at Place) bool {
 	one, err := parse(f, a)
 	if err != nil {
 		return false
@@ -278,28 +276,47 @@ func SameBut(f Format, a, b []byte, at Place, made int) bool {
 	if err != nil {
 		return false
 	}
-	return reflect.DeepEqual(stripped(one.tree(), at, made), stripped(other.tree(), at, made))
+	return reflect.DeepEqual(stripped(one.tree(), at), stripped(other.tree(), at))
 }
 
-// stripped is a tree without anything of ours, and without the objects that
-// would be empty but for it.
-func stripped(tree any, at Place, made int) any {
+// Missing returns how many of the objects and lists around a place are not
+// there yet.
+func Missing(f Format, text []byte, at Place) int {
+	doc, err := parse(f, text)
+	if err != nil {
+		return 0
+	}
+	around := at.Path
+	if len(at.Mine) == 0 {
+		around = around[:len(around)-1]
+	}
+	tree := doc.tree()
+	for i, key := range around {
+		object, _ := tree.(map[string]any)
+		if _, ok := object[key]; !ok {
+			return len(around) - i
+		}
+		tree = object[key]
+	}
+	return 0
+}
+
+// stripped is a tree without anything of ours. What is around that and empty, or
+// null, is as good as not there.
+func stripped(tree any, at Place) any {
 	for {
-		next, path, _ := without(tree, at, made)
+		next, path, _ := without(tree, at, 0)
 		if path == nil {
 			break
 		}
 		tree = next
 	}
-	for n := range made { // what we made and emptied is as good as not there
-		up := len(at.Path) - n
-		if len(at.Mine) == 0 {
-			up--
-		}
-		if up <= 0 {
-			break
-		}
-		if there, found, err := get(tree, at.Path[:up]); err == nil && found && empty(there) {
+	around := len(at.Path)
+	if len(at.Mine) == 0 {
+		around--
+	}
+	for up := around; up > 0; up-- {
+		if there, _, err := get(tree, at.Path[:up]); err == nil && empty(there) {
 			tree = cut(tree, at.Path[:up])
 		}
 	}

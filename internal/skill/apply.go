@@ -79,8 +79,18 @@ func (w *writing) run(ctx context.Context, files []file) error {
 			rec.Done = append(rec.Done, d)
 		}
 	}
+	planned := rec
 	for _, f := range files {
-		made, err := w.write(ctx, f, state, rec)
+		planned.Done = merged(planned.Done, f.done)
+	}
+	if err := w.skills.save(ctx, w.id, w.part, state, planned); err != nil {
+		return err
+	}
+	for _, f := range files {
+		made, err := w.write(f, func(made []done) error { // it came out otherwise than planned
+			planned.Done = merged(planned.Done, made)
+			return w.skills.save(ctx, w.id, w.part, state, planned)
+		})
 		rec.Done = merged(rec.Done, made)
 		fresh.Done = append(fresh.Done, made...)
 		if err != nil {
@@ -112,14 +122,10 @@ const (
 	writePause = 5 * time.Millisecond
 )
 
-// write writes one file and returns what was done to it.
-func (w *writing) write(ctx context.Context, f file, state string, rec record) ([]done, error) {
+// write writes one file and returns what was done to it. If somebody else
+// changes the file meanwhile it plans anew, and says so before it writes.
+func (w *writing) write(f file, again func([]done) error) ([]done, error) {
 	for try := 1; ; try++ {
-		about := rec
-		about.Done = merged(rec.Done, f.done)
-		if err := w.skills.save(ctx, w.id, w.part, state, about); err != nil {
-			return f.done, err
-		}
 		if err := os.MkdirAll(filepath.Dir(f.real), 0o700); err != nil {
 			return f.done, err
 		}
@@ -148,6 +154,9 @@ func (w *writing) write(ctx context.Context, f file, state string, rec record) (
 			return nil, nil
 		}
 		f = next[0]
+		if err := again(f.done); err != nil {
+			return f.done, err
+		}
 	}
 }
 

@@ -114,7 +114,7 @@ const maxChanges = 50
 
 func (f *file) makeEntry(e agent.Edit, d done) error {
 	format := edit.Format(e.Form)
-	d.Made = missing(format, f.after, e.At)
+	d.Made = edit.Missing(format, f.after, e.At)
 	_, object := e.Value.(edit.Object)
 	d.Small = !object && len(e.At.Mine) == 0
 	for range maxChanges {
@@ -169,19 +169,4 @@ func (f *file) refuse(err error) error {
 		return err
 	}
 	return ambry.Conflict.Errorf("%s is left alone: %s; mend it, then try again", f.path, err.Error())
-}
-
-// missing is how many objects and lists around a place are not there yet.
-func missing(f edit.Format, text []byte, at edit.Place) int {
-	path := at.Path
-	if len(at.Mine) == 0 {
-		path = path[:len(path)-1]
-	}
-	n := 0
-	for i := len(path); i > 0; i-- {
-		if _, found, err := edit.Value(f, text, path[:i]); err == nil && !found {
-			n++
-		}
-	}
-	return n
 }

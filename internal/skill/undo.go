@@ -80,7 +80,7 @@ func (d done) undo(text []byte, unsure bool) ([]byte, error) {
 	}
 	if d.New != "" && bytes.Count(text, []byte(d.New)) == 1 {
 		before := bytes.Replace(text, []byte(d.New), []byte(d.Old), 1)
-		if d.Form == agent.Block || edit.SameBut(edit.Format(d.Form), text, before, d.At, d.Made) {
+		if d.Form == agent.Block || edit.SameBut(edit.Format(d.Form), text, before, d.At) {
 			return before, nil
 		}
 	}
@@ -107,7 +107,7 @@ func (d done) drop(text []byte) ([]byte, error) {
 		if err != nil || !found {
 			return text, err
 		}
-		if !agent.Ours(texts) {
+		if len(texts) > 0 && !agent.Ours(texts) {
 			return text, nil
 		}
 	}
@@ -135,13 +135,45 @@ func (u *undoing) run(ctx context.Context, files []file, known bool) error {
 			return err
 		}
 	}
-	for _, dir := range slices.Backward(u.record.Dirs) {
-		os.Remove(dir) // one that is not empty stays
-	}
-	if !known {
-		return nil
+	if err := u.removeDirs(ctx); err != nil || !known {
+		return err
 	}
 	return u.skills.Installs.DeleteInstall(ctx, u.id, u.part)
+}
+
+// removeDirs removes the directories that we made. One that is not empty stays;
+// if it has files of another install, it goes with that one.
+func (u *undoing) removeDirs(ctx context.Context) error {
+	var left []string
+	for _, dir := range slices.Backward(u.record.Dirs) {
+		if err := os.Remove(dir); err != nil && exists(dir) {
+			left = append(left, dir)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	all, err := u.skills.load(ctx)
+	if err != nil {
+		return err
+	}
+	for k, i := range all {
+		if k == (key{u.id, u.part}) {
+			continue
+		}
+		more := slices.DeleteFunc(slices.Clone(left), func(dir string) bool {
+			return slices.Contains(i.Dirs, dir) || !slices.ContainsFunc(i.Done, func(d done) bool { return within(dir, d.Path) })
+		})
+		if len(more) == 0 {
+			continue
+		}
+		slices.Reverse(more) // outermost first
+		i.Dirs = append(more, i.Dirs...)
+		if err := u.skills.save(ctx, k.agent, k.part, i.State, i.record); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (u *undoing) write(f file) error {
@@ -178,7 +210,10 @@ func (u *undoing) write(f file) error {
 func (s *Skills) unknown(a agent.Agent, part ambry.SkillPart) (r record) {
 	for _, e := range s.lesson(a, part) {
 		_, object := e.Value.(edit.Object)
-		d := done{Path: e.Path, Form: e.Form, At: e.At, Created: e.Form == agent.Whole, New: e.Text}
+		d := done{Path: e.Path, Form: e.Form, At: e.At}
+		if e.Form == agent.Whole {
+			d.Created, d.New = true, e.Text
+		}
 		d.Small = e.Form != agent.Whole && e.Form != agent.Block && !object && len(e.At.Mine) == 0
 		if !d.Small { // a switch may be the person's
 			r.Done = append(r.Done, d)

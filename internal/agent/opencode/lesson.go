@@ -3,7 +3,6 @@ package opencode
 import (
 	_ "embed"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"ambry.dev/ambry/internal/agent"
@@ -26,11 +25,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{agent.Entry(edit.JSON, settings(t.Home), server, "mcp", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) []agent.Edit {
-			var words []string
-			for _, word := range append([]string{t.Program}, t.Args("hook", id)...) {
-				words = append(words, strconv.Quote(word))
-			}
-			text := strings.Replace(plugin, "[/* command */]", "["+strings.Join(words, ", ")+"]", 1)
+			text := strings.Replace(plugin, "/* command */", t.Words("hook", id), 1)
 			return []agent.Edit{agent.File(filepath.Join(config(t.Home), "plugins", "ambry.js"), text)}
 		},
 		Command: func(t agent.Teaching) []agent.Edit {
