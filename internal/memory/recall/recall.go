@@ -30,6 +30,7 @@ const (
 	commonFrom     = 8_000
 	maxScored      = 4000 // of the matches of common words only
 	commonFraction = 10   // a word in more than a tenth of so many memories is common
+	worthGiving    = 0.4  // of the best memory's score, or enough of the question, must be in another that is given
 	minCover       = 0.12 // of a question must be in the best memory, or nothing is given to a prompt
 )
 
@@ -108,7 +109,11 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 		best = nil
 	}
 	// What is left when the best was given before may not be worth giving.
-	best = slices.DeleteFunc(best, func(r ranked) bool { return given(r.text.Memory) || !r.answers(asked) })
+	least := 0.0
+	if len(best) > 0 {
+		least = worthGiving * best[0].score
+	}
+	best = slices.DeleteFunc(best, func(r ranked) bool { return given(r.text.Memory) || r.score < least && !r.answers(asked) })
 	sections := pack(best, budget)
 	a.InjectedContext, a.TokenEstimate = fenced(sections)
 	if q.Verbose {
