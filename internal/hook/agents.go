@@ -24,6 +24,7 @@ type agent struct {
 	events      map[string]action // by the agent's own names, in the form of clean
 	say         func(event, text string) any
 	mute        map[string]bool // events at which it takes no context
+	sameTurns   bool            // its log calls turns as its hooks do
 	tellAtBegin bool            // since it takes none with a prompt
 }
 
@@ -36,7 +37,7 @@ var claude = map[string]action{
 // is in docs/hooks.md.
 var agents = []agent{
 	{id: "claude_code", names: []string{"claude"}, events: claude, say: claudeSays},
-	{id: "codex", events: claude, say: claudeSays},
+	{id: "codex", events: claude, say: claudeSays, sameTurns: true},
 	{id: "qwen_code", names: []string{"qwen"}, events: claude, say: claudeSays},
 	{id: "factory", names: []string{"droid"}, events: claude, say: claudeSays},
 	{id: "kimi", events: claude, say: claudeSays},
@@ -51,7 +52,7 @@ var agents = []agent{
 	{id: "cursor", say: plainContext("additional_context"), mute: set("beforesubmitprompt"), tellAtBegin: true, events: map[string]action{
 		"sessionstart": begin, "beforesubmitprompt": prompt, "afteragentresponse": end, "stop": end, "precompact": end, "sessionend": closing,
 	}},
-	{id: "opencode", say: plainContext("context"), events: map[string]action{
+	{id: "opencode", say: plainContext("context"), sameTurns: true, events: map[string]action{
 		"sessioncreated": begin, "chatmessage": prompt, "sessionidle": end, "sessioncompacting": end, "sessiondeleted": closing,
 	}},
 	{id: "openclaw", names: []string{"clawdbot", "moltbot"}, say: plainContext("prependContext"), events: map[string]action{

@@ -67,6 +67,9 @@ func (c *call) began(asked string) error {
 		about = append(about, now.Truncate(twice).String())
 	}
 	t := ambry.Turn{ID: "hook_" + hash(about...), At: now, Cwd: c.said.cwd, Model: c.said.model}
+	if c.agent.sameTurns && c.said.turn != "" {
+		t.ID = c.said.turn
+	}
 	t.Messages = []ambry.Message{{Role: ambry.User, Text: kept(asked), At: now}}
 	if ok {
 		before := old.Conversation.Conversation().Turns[0]

@@ -233,6 +233,18 @@ func TestTheLogOfTheAgentDoesNotDoubleTheTurn(t *testing.T) {
 	}
 }
 
+func TestATurnIsCalledAsInTheLogWhereTheAgentSaysSo(t *testing.T) {
+	for agent, want := range map[string]bool{"codex": true, "claude-code": false} {
+		w := newWorld(t)
+		w.hook(agent, "UserPromptSubmit", `{"session_id":"s","turn_id":"own","prompt":"what is it called?"}`)
+		w.silent(agent, "Stop", `{"session_id":"s","turn_id":"own","last_assistant_message":"So."}`)
+		w.take()
+		if d := w.only(); (d.TurnID == "own") != want {
+			t.Errorf("%s: the turn is called %s", agent, d.TurnID)
+		}
+	}
+}
+
 func TestWhatTheMemoryRefusesIsNotTriedForEver(t *testing.T) {
 	w := newWorld(t)
 	for name, text := range map[string]string{

@@ -46,7 +46,7 @@ func oneTurn(t *testing.T, m Told) {
 		name                string
 		sameSession, sameID bool
 	}{{"the agent's own ids", true, true}, {"its own session", true, false}, {"ids of its own", false, false}} {
-		for _, order := range []string{"told, read", "read, told", "started, read, told", "read half, told, read", "told, read, told, read"} {
+		for _, order := range []string{"told, read", "read, told", "started, read, told", "read half, told, read", "read begun, told, read", "read begun, started, told, read half", "told, read, told, read"} {
 			name := ids.name + ": " + order
 			n++
 			request := fmt.Sprintf("please find out why the importer number %d drops the last line of a file", n)
@@ -79,6 +79,11 @@ func oneTurn(t *testing.T, m Told) {
 					half.Turns = []ambry.Turn{*turn}
 					half.Turns[0].Messages = turn.Messages[:2]
 					mustImport(t, m, half)
+				case "read begun":
+					begun := log
+					begun.Turns = []ambry.Turn{*turn}
+					begun.Turns[0].Messages = []ambry.Message{{ID: "rules", Role: ambry.User, Text: "Follow the rules.", Hidden: true, At: turn.At}}
+					mustImport(t, m, begun)
 				case "read":
 					mustImport(t, m, log)
 				}

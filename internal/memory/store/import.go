@@ -240,6 +240,9 @@ func (t *tx) importTurn(s *session, d *draft) (outcome, error) {
 		return left, err
 	}
 	if held.session == s.id && held.copies == 0 {
+		if out, met, err := t.meet(*s, held, d); err != nil || met {
+			return out, err
+		}
 		return updated, t.replace(*s, held, d)
 	}
 	return updated, t.share(s, held, d)

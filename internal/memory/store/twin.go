@@ -138,6 +138,38 @@ func (t *tx) adopt(s session, l liveTurn, d *draft) error {
 	return t.replace(s, held, d)
 }
 
+// meet makes one turn of two: one whose log was read before it said anything, and
+// one that the agent told of meanwhile. It reports whether there were two.
+func (t *tx) meet(s session, held heldTurn, d *draft) (outcome, bool, error) {
+	if any, err := t.anyTold(); err != nil || !any {
+		return left, false, err
+	}
+	if silent, err := t.silent(held); err != nil || !silent {
+		return left, false, err
+	}
+	twin, ok, err := t.toldTwin(s, d)
+	if err != nil || !ok {
+		return left, false, err
+	}
+	if err := t.dropTurn(held.id, held.session); err != nil {
+		return left, false, err
+	}
+	if twin.state == turnForgotten {
+		return left, true, nil
+	}
+	return updated, true, t.adopt(s, twin, d)
+}
+
+// silent reports whether a turn of a log says nothing yet that can be found.
+func (t *tx) silent(held heldTurn) (bool, error) {
+	var says bool
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM memory WHERE turn = ?1) OR EXISTS (SELECT 1 FROM live_turn WHERE turn = ?1)`, held.id).Scan(&says)
+	if err != nil {
+		return false, fmt.Errorf("look for the memory of a turn: %w", err)
+	}
+	return !says && held.copies == 0, nil
+}
+
 // maxTwins is how many of an agent's latest turns are looked at.
 const maxTwins = 500
 
@@ -150,7 +182,10 @@ func (t *tx) readTwin(s session, l liveTurn, d *draft) (int64, error) {
 	}
 	if ok {
 		if held.session == s.id {
-			return held.id, nil
+			if silent, err := t.silent(held); err != nil || !silent {
+				return held.id, err
+			}
+			return 0, t.dropTurn(held.id, held.session) // the log brings it again, as told
 		}
 		var one int
 		copied, err := found(t.row(`SELECT 1 FROM copy WHERE turn = ? AND session = ?`, held.id, s.id).Scan(&one))
