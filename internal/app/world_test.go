@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -201,3 +202,19 @@ func say(t *testing.T, dir, text string) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// each calls f with every file below a directory.
+func each(t *testing.T, dir string, f func(path string, data []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		f(path, data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

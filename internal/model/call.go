@@ -80,8 +80,18 @@ func (a Access) Stream(ctx context.Context, path string, header http.Header, in 
 	})
 }
 
-// whole reads an answer that did not come in parts, or as lines of JSON.
-func whole(r io.Reader, each func([]byte) error) error { return Lines(r, each) }
+// whole reads an answer that did not come in parts, or comes as lines all the
+// same.
+func whole(r io.Reader, each func([]byte) error) error {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if !json.Valid(data) {
+		return Lines(bytes.NewReader(data), each)
+	}
+	return each(data)
+}
 
 // answerReader reads the body of a good answer. passed says whether somebody
 // has been given of it, so that the call cannot be repeated.

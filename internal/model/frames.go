@@ -3,6 +3,7 @@ package model
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"io"
 )
 
@@ -63,9 +64,16 @@ func Events(r io.Reader, each func(data []byte) error) error {
 	}
 }
 
-// Lines reads lines of JSON.
+// Lines reads lines of JSON. A last line that was cut is left out.
 func Lines(r io.Reader, each func(data []byte) error) error {
 	s := scanner(r)
+	s.Split(func(data []byte, end bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, end)
+		if n > 0 && n == len(data) && data[n-1] != '\n' && !json.Valid(line) {
+			return n, nil, err
+		}
+		return n, line, err
+	})
 	for s.Scan() {
 		if line := bytes.TrimSpace(s.Bytes()); len(line) > 0 {
 			if err := each(line); err != nil {

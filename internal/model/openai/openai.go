@@ -158,7 +158,10 @@ func (c chat) stream(ctx context.Context, in request, each func(string) error) (
 		if first.FinishReason != "" {
 			finished, reply.Cut = true, first.FinishReason == "length"
 		}
-		piece := first.Delta.Content + first.Message.Content // the latter if it did not come in pieces
+		piece := first.Delta.Content
+		if text.Len() == 0 && piece == "" {
+			piece = first.Message.Content // it did not come in pieces; MiniMax repeats the whole at the end
+		}
 		if piece == "" {
 			return nil
 		}
