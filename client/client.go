@@ -31,6 +31,7 @@ var ErrNotRunning = ambry.MemoryUnavailable.Errorf("ambry is not running")
 type Client struct {
 	base  string
 	token string
+	agent string // who asks, "" if nobody said so
 	http  *http.Client
 }
 

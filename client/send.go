@@ -40,6 +40,9 @@ func (c *Client) call(ctx context.Context, method, path string, header http.Head
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set(ambry.LocalTokenHeader, c.token)
+	if c.agent != "" {
+		req.Header.Set(ambry.AgentHeader, c.agent)
+	}
 	resp, err := c.send(req)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/event"
+	"ambry.dev/ambry/internal/mcp"
 	"ambry.dev/ambry/internal/memory/remote"
 	"ambry.dev/ambry/internal/redact"
 	"ambry.dev/ambry/internal/relay"
@@ -118,6 +119,17 @@ type notes struct{ *memoryRuntime }
 // Add adds a note.
 func (n notes) Add(ctx context.Context, note ambry.Note, key string) (ambry.Memory, error) {
 	return n.memoryRuntime.Add(ctx, redact.CleanNote(note), key)
+}
+
+// as returns the memory as an agent asks it.
+func (n notes) as(agent string) mcp.Memory { return agentNotes{n.Client.As(agent)} }
+
+// agentNotes is the memory as one agent asks it over the bridge.
+type agentNotes struct{ *remote.Client }
+
+// Add adds a note.
+func (n agentNotes) Add(ctx context.Context, note ambry.Note, key string) (ambry.Memory, error) {
+	return n.Client.Add(ctx, redact.CleanNote(note), key)
 }
 
 // Run keeps the runtime running until ctx ends.

@@ -65,6 +65,9 @@ func Serve(ctx context.Context, o Options) (err error) {
 	defer db.Close()
 	s := &service{options: o, home: h, config: config, db: db, log: log}
 	s.outgoing = newOutgoing(s.localOnly)
+	if s.tokens, err = newTokens(ctx, db, log); err != nil {
+		return err
+	}
 	return s.run(ctx)
 }
 
@@ -75,6 +78,7 @@ type service struct {
 	config   *config
 	outgoing *outgoing
 	db       *state.DB
+	tokens   *tokens
 	log      *slog.Logger
 
 	models       *broker.Broker
@@ -114,7 +118,7 @@ func (s *service) run(ctx context.Context) error {
 		return err
 	}
 	others := s.newUpstreams()
-	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, Version: s.options.Version, Log: s.log, Others: others})
+	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, As: notes{memory}.as, Version: s.options.Version, Log: s.log, Others: others})
 	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, skills, memory, bus, bridge, others).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
@@ -195,6 +199,7 @@ func (s *service) webConfig() web.Config {
 		// Our own address serves no page, so granting it opens nothing; clients
 		// that send the address they call as Origin are let in.
 		Origins: func() []string { return append([]string{s.file.BaseURL}, s.config.get().API.AllowedOrigins...) },
+		Agent:   s.tokens.Agent,
 		Log:     s.log,
 	}
 }
@@ -214,7 +219,7 @@ func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *me
 		Memory:         web.NewProxy(web.ProxyConfig{Target: memory.target, DialContext: s.outgoing.DialContext}),
 		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),
 		Bridge:         bridge, MCPToken: s.file.MCPToken,
-		Upstreams: others.Status,
+		Upstreams: others.Status, Tokens: s.tokens,
 	}
 }
 

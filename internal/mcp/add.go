@@ -33,19 +33,15 @@ type added struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// maxName bounds the name that an agent gives itself.
-const maxName = 128
-
 func (s *Server) add(ctx context.Context, req *mcp.CallToolRequest, in addInput) (*mcp.CallToolResult, any, error) {
 	n := ambry.Note{Content: in.Content, Title: in.Title, Tags: in.Tags, Project: in.Project}
-	if who := req.ClientInfo(); who != nil && len(who.Name) <= maxName {
-		n.Source = who.Name
-	}
+	c := s.caller(req)
+	n.Source = c.agent
 	if err := n.Validate(); err != nil {
 		return nil, nil, err
 	}
 	// A key of its own lets the call be sent again after a restart of the service.
-	m, err := s.Memory.Add(ctx, n, uuid.NewV7().String())
+	m, err := s.as(c).Add(ctx, n, uuid.NewV7().String())
 	if err != nil {
 		return nil, nil, s.failure(addTool.Name, err)
 	}

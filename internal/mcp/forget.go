@@ -27,11 +27,11 @@ type forgotten struct {
 	ID string `json:"id"`
 }
 
-func (s *Server) forget(ctx context.Context, _ *mcp.CallToolRequest, in forgetInput) (*mcp.CallToolResult, any, error) {
+func (s *Server) forget(ctx context.Context, req *mcp.CallToolRequest, in forgetInput) (*mcp.CallToolResult, any, error) {
 	if strings.TrimSpace(in.ID) == "" {
 		return nil, nil, errNoID
 	}
-	f, err := s.Memory.Forget(ctx, in.ID, uuid.NewV7().String())
+	f, err := s.as(s.caller(req)).Forget(ctx, in.ID, uuid.NewV7().String())
 	if err != nil {
 		return nil, nil, s.failure(forgetTool.Name, err)
 	}

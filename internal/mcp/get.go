@@ -46,11 +46,11 @@ type part struct {
 	Tokens     int         `json:"tokenEstimate"`
 }
 
-func (s *Server) get(ctx context.Context, _ *mcp.CallToolRequest, in getInput) (*mcp.CallToolResult, any, error) {
+func (s *Server) get(ctx context.Context, req *mcp.CallToolRequest, in getInput) (*mcp.CallToolResult, any, error) {
 	if strings.TrimSpace(in.ID) == "" {
 		return nil, nil, errNoID
 	}
-	out, err := s.part(ctx, in.ID, in.Offset)
+	out, err := s.part(ctx, s.as(s.caller(req)), in.ID, in.Offset)
 	if err != nil {
 		return nil, nil, s.failure(getTool.Name, err)
 	}
@@ -60,8 +60,8 @@ func (s *Server) get(ctx context.Context, _ *mcp.CallToolRequest, in getInput) (
 }
 
 // part returns the part of a memory that begins at offset.
-func (s *Server) part(ctx context.Context, id string, offset int) (part, error) {
-	d, err := s.Memory.Get(ctx, id)
+func (s *Server) part(ctx context.Context, m Memory, id string, offset int) (part, error) {
+	d, err := m.Get(ctx, id)
 	if err != nil {
 		return part{}, err
 	}

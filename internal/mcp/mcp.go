@@ -57,6 +57,13 @@ type Server struct {
 	Version string
 	Log     *slog.Logger
 
+	// Agent is who is served, "" if it says so itself.
+	Agent string
+
+	// As returns the memory as an agent asks it, so that it is known who did; nil
+	// means that Memory is asked for all of them.
+	As func(agent string) Memory
+
 	// Others are the servers whose tools are offered beside ours; nil if there are
 	// none. Whoever made them runs them, once the server is offered: see
 	// [NewBridge] and [Server.Serve].

@@ -33,7 +33,7 @@ session_read reads a session in full, memory_search finds what was decided befor
 
 func (s *Server) resume(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	project, session := strings.TrimSpace(req.Params.Arguments["project"]), strings.TrimSpace(req.Params.Arguments["session"])
-	latest, err := s.latest(ctx, project)
+	latest, err := s.latest(ctx, s.as(s.caller(req)), project)
 	if err != nil {
 		return nil, s.protocolFailure("prompt", "", err)
 	}
@@ -43,7 +43,7 @@ func (s *Server) resume(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.Ge
 	if session == "" {
 		session = latest[0].SessionID
 	}
-	t, err := s.turns(ctx, session, -1)
+	t, err := s.turns(ctx, s.as(s.caller(req)), session, -1)
 	if err != nil {
 		return nil, s.protocolFailure("prompt", "", err)
 	}
@@ -58,8 +58,8 @@ func (s *Server) resume(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.Ge
 }
 
 // latest returns the latest sessions that a person led.
-func (s *Server) latest(ctx context.Context, project string) ([]visit, error) {
-	page, err := s.Memory.Sessions(ctx, ambry.SessionsQuery{Project: project, Page: 1})
+func (s *Server) latest(ctx context.Context, m Memory, project string) ([]visit, error) {
+	page, err := m.Sessions(ctx, ambry.SessionsQuery{Project: project, Page: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (s *Server) readItem(ctx context.Context, req *mcp.ReadResourceRequest) (*m
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.part(ctx, id, 0)
+	out, err := s.part(ctx, s.as(s.caller(req)), id, 0)
 	if err != nil {
 		return nil, s.protocolFailure("resource item", req.Params.URI, err)
 	}
@@ -43,7 +43,7 @@ func (s *Server) readTranscript(ctx context.Context, req *mcp.ReadResourceReques
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.turns(ctx, id, -1)
+	t, err := s.turns(ctx, s.as(s.caller(req)), id, -1)
 	if err != nil {
 		return nil, s.protocolFailure("resource session", req.Params.URI, err)
 	}

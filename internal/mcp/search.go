@@ -57,9 +57,10 @@ type passage struct {
 	Score     float64     `json:"score"`
 }
 
-func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, in searchInput) (*mcp.CallToolResult, any, error) {
+func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, in searchInput) (*mcp.CallToolResult, any, error) {
 	// The smallest budget: the text for a prompt is made here, from the hits.
-	q := ambry.Query{Query: in.Query, Limit: defaultHits, Project: in.Project, ContextBudget: 1}
+	c := s.caller(req)
+	q := ambry.Query{Query: in.Query, Limit: defaultHits, Project: in.Project, Source: c.agent, SessionID: c.session, ContextBudget: 1}
 	if in.Limit != 0 {
 		q.Limit = min(max(in.Limit, 1), maxHits)
 	}
@@ -73,7 +74,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, in searchIn
 	if err := q.Validate(); err != nil {
 		return nil, nil, err
 	}
-	answer, err := s.Memory.Search(ctx, q)
+	answer, err := s.as(c).Search(ctx, q)
 	if err != nil {
 		return nil, nil, s.failure(searchTool.Name, err)
 	}

@@ -42,11 +42,11 @@ type transcript struct {
 	head string
 }
 
-func (s *Server) readSession(ctx context.Context, _ *mcp.CallToolRequest, in sessionInput) (*mcp.CallToolResult, any, error) {
+func (s *Server) readSession(ctx context.Context, req *mcp.CallToolRequest, in sessionInput) (*mcp.CallToolResult, any, error) {
 	if strings.TrimSpace(in.ID) == "" {
 		return nil, nil, ambry.InvalidArgument.Errorf("sessionId is empty; memory_search and memory_timeline return them")
 	}
-	t, err := s.turns(ctx, in.ID, in.Page)
+	t, err := s.turns(ctx, s.as(s.caller(req)), in.ID, in.Page)
 	if err != nil {
 		return nil, nil, s.failure(sessionTool.Name, err)
 	}
@@ -69,13 +69,13 @@ func (s *Server) readSession(ctx context.Context, _ *mcp.CallToolRequest, in ses
 }
 
 // turns returns a page of a session; -1 is the last one.
-func (s *Server) turns(ctx context.Context, session string, page int) (ambry.Transcript, error) {
+func (s *Server) turns(ctx context.Context, m Memory, session string, page int) (ambry.Transcript, error) {
 	if page < -1 {
 		return ambry.Transcript{}, ambry.InvalidArgument.Errorf("page %d is none; pages count from 1, and -1 is the last", page)
 	}
-	t, err := s.Memory.Transcript(ctx, session, max(page, 1))
+	t, err := m.Transcript(ctx, session, max(page, 1))
 	if err == nil && page == -1 && t.TotalPages > 1 {
-		t, err = s.Memory.Transcript(ctx, session, int(t.TotalPages))
+		t, err = m.Transcript(ctx, session, int(t.TotalPages))
 	}
 	if err == nil && int64(page) > max(t.TotalPages, 1) {
 		err = ambry.InvalidArgument.Errorf("this session has %d pages", t.TotalPages)

@@ -46,7 +46,7 @@ type visit struct {
 	Turns     int64     `json:"turns"`
 }
 
-func (s *Server) timeline(ctx context.Context, _ *mcp.CallToolRequest, in timelineInput) (*mcp.CallToolResult, any, error) {
+func (s *Server) timeline(ctx context.Context, req *mcp.CallToolRequest, in timelineInput) (*mcp.CallToolResult, any, error) {
 	after, err := ambry.ParseWhen(in.After, time.Now())
 	if err != nil {
 		return nil, nil, err
@@ -54,7 +54,7 @@ func (s *Server) timeline(ctx context.Context, _ *mcp.CallToolRequest, in timeli
 	if in.Page < 0 {
 		return nil, nil, ambry.InvalidArgument.Errorf("page %d is none; pages count from 1", in.Page)
 	}
-	page, err := s.Memory.Sessions(ctx, ambry.SessionsQuery{Agent: in.Agent, Project: in.Project, Page: max(in.Page, 1)})
+	page, err := s.as(s.caller(req)).Sessions(ctx, ambry.SessionsQuery{Agent: in.Agent, Project: in.Project, Page: max(in.Page, 1)})
 	if err != nil {
 		return nil, nil, s.failure(timelineTool.Name, err)
 	}

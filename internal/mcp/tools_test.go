@@ -47,7 +47,8 @@ func TestSearch(t *testing.T) {
 		"query": "mutex", "limit": 3, "project": "/home/ada/tidewatch", "agent": "claude_code", "after": "2026-03-01T00:00:00Z",
 	})
 	wantQuery := ambry.Query{
-		Query: "mutex", Limit: 3, Project: "/home/ada/tidewatch", Agents: []string{"claude_code"},
+		Source: "a_test",
+		Query:  "mutex", Limit: 3, Project: "/home/ada/tidewatch", Agents: []string{"claude_code"},
 		After: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), ContextBudget: 1,
 	}
 	if diff := cmp.Diff(wantQuery, m.query); diff != "" {
@@ -203,7 +204,7 @@ func TestAdd(t *testing.T) {
 	if got.IsError || got.Content[0].Text != "Remembered as tr_new." {
 		t.Errorf("got %+v", got)
 	}
-	want := ambry.Note{Content: "Use tabs.", Title: "Style", Tags: []string{"go"}, Project: "/p", Source: "a-test"}
+	want := ambry.Note{Content: "Use tabs.", Title: "Style", Tags: []string{"go"}, Project: "/p", Source: "a_test"}
 	if diff := cmp.Diff(want, m.note); diff != "" {
 		t.Error(diff)
 	}

@@ -66,6 +66,12 @@ type Journal interface {
 	Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error)
 }
 
+// Audit is told what was done with single memories and sessions.
+type Audit interface {
+	// Record has an access logged, some time later. It never waits.
+	Record(a ambry.Access)
+}
+
 // Turns takes what agents tell of their sessions while they happen. Every call
 // may come twice, late, or without the one before it. A turn that the agent's
 // log tells of too, before or after, is one turn.

@@ -43,16 +43,20 @@ func (s *Server) Routes() []web.Route {
 		web.Post("/api/agent-sources/{sourceId}/plugin", "Connect an agent: hooks, MCP server and command", s.installPlugin).Tag("agent sources"),
 		web.Delete("/api/agent-sources/{sourceId}/plugin", "Take hooks, MCP server and command out of an agent's files", s.removePlugin).Tag("agent sources"),
 
+		web.Get("/api/agent-tokens", "The tokens of agents", s.listTokens).Tag("agent tokens"),
+		web.Post("/api/agent-tokens", "Make a token by which an agent is known; it is shown once", s.createToken).Tag("agent tokens"),
+		web.Delete("/api/agent-tokens/{id}", "Revoke a token, or all of an agent", s.revokeToken).Tag("agent tokens"),
+
 		web.Get("/api/v1/integrations/capabilities", "What Ambry is connected with, and how that is", s.capabilities).Tag("integrations"),
 
-		web.Proxy("/api/v1/memory/", "The memory runtime: search, add, read, forget", s.Memory).Tag("memory"),
-		web.Proxy("/api/v1/panel/", "The memory runtime: what the panel shows", s.Memory).Tag("memory"),
-		web.Proxy("/api/v1/sessions/", "The memory runtime: sessions while they happen", s.Memory).Tag("memory"),
-		web.Proxy("/api/v1/turns/", "The memory runtime: turns while they happen", s.Memory).Tag("memory"),
+		web.Proxy("/api/v1/memory/", "The memory runtime: search, add, read, forget", s.Memory).ForAgents(memoryForAgents).Tag("memory"),
+		web.Proxy("/api/v1/panel/", "The memory runtime: what the panel shows", s.Memory).ForAgents(panelForAgents).Tag("memory"),
+		web.Proxy("/api/v1/sessions/", "The memory runtime: sessions while they happen", s.Memory).ForAgents(toldByAgents).Tag("memory"),
+		web.Proxy("/api/v1/turns/", "The memory runtime: turns while they happen", s.Memory).ForAgents(toldByAgents).Tag("memory"),
 		web.Handle("/api/v1/health", "How the memory runtime is", s.Memory, http.MethodGet).Quiet().Tag("memory"),
 
-		web.Stream(BridgePath, "Listen to a session, or go on with a broken stream (MCP)", s.Bridge).WithToken(mcpToken).Tag("mcp"),
-		web.Handle(BridgePath, "Speak MCP over streamable HTTP", s.Bridge, http.MethodPost, http.MethodDelete).WithToken(mcpToken).Tag("mcp"),
+		web.Stream(BridgePath, "Listen to a session, or go on with a broken stream (MCP)", s.Bridge).WithToken(mcpToken).ForAgents(anything).Tag("mcp"),
+		web.Handle(BridgePath, "Speak MCP over streamable HTTP", s.Bridge, http.MethodPost, http.MethodDelete).WithToken(mcpToken).ForAgents(anything).Tag("mcp"),
 	}, s.Internal)
 }
 

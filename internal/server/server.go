@@ -68,6 +68,7 @@ type Server struct {
 	Bridge   http.Handler // speaks MCP
 	MCPToken string       // opens the bridge, and nothing else
 
+	Tokens    AgentTokens
 	Upstreams func() []ambry.UpstreamStatus // the MCP servers behind the bridge
 	Internal  []web.Route                   // of our own processes, which have tokens of their own
 }

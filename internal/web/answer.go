@@ -23,6 +23,7 @@ type answer struct {
 	w       http.ResponseWriter
 	id      string
 	pattern string
+	agent   string // whose token it was, if it was an agent's
 	origin  string // allowed Origin of the page that asks
 	start   time.Time
 	status  int

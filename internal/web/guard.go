@@ -24,18 +24,27 @@ type guard struct {
 	origins   func() []string
 	mux       *http.ServeMux
 	endpoints map[string]*endpoint
+	prefixes  []*endpoint // that agents may use
+	agent     func(secret string) (string, bool)
 	common    lock
 	locks     map[string]lock // of the endpoints that have a token of their own
 	grants    string          // headers that pages may send
 }
 
+// mcpHeaders are those that MCP has beside ours, for pages that speak it.
+var mcpHeaders = []string{"mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name"}
+
 func newGuard(cfg Config, t *table) *guard {
 	g := &guard{
 		log: cfg.Log, origins: cfg.Origins, mux: t.mux, endpoints: t.endpoints,
-		common: newLock(cfg.Token), locks: map[string]lock{},
+		common: newLock(cfg.Token), locks: map[string]lock{}, agent: cfg.Agent,
 	}
-	headers := []string{"content-type", "accept", "if-none-match", "idempotency-key", "last-event-id", "x-request-id", strings.ToLower(cfg.Token.Header)}
+	headers := []string{"content-type", "accept", "if-none-match", "idempotency-key", "last-event-id", "x-request-id", strings.ToLower(cfg.Token.Header), ambry.AgentHeader}
+	headers = append(headers, mcpHeaders...)
 	for path, e := range t.endpoints {
+		if e.agents != nil && strings.HasSuffix(path, "/") {
+			g.prefixes = append(g.prefixes, e)
+		}
 		if e.token != cfg.Token {
 			g.locks[path] = newLock(e.token)
 			headers = append(headers, strings.ToLower(e.token.Header))
@@ -79,7 +88,7 @@ func (g *guard) admit(a *answer, r *http.Request) error {
 	}
 	// 3 Token: another program, another user of this machine. Unknown routes look
 	// like known ones, and the body of a stranger is not read.
-	if e := g.endpoints[r.URL.Path]; !g.opens(e, r) {
+	if e := g.endpoints[r.URL.Path]; !g.opens(e, r) && !g.opensToAgent(a, e, r) {
 		a.Header().Set("Connection", "close")
 		return ambry.Unauthorized.Errorf("a valid token is needed")
 	}
@@ -189,6 +198,35 @@ func (g *guard) opens(e *endpoint, r *http.Request) bool {
 		return l.fitsQuery(r.URL.RawQuery)
 	}
 	return l.fits(r.Header)
+}
+
+// opensToAgent reports whether the request carries the token of an agent, and
+// asks for something that agents may. Nobody else's word for the agent counts.
+func (g *guard) opensToAgent(a *answer, e *endpoint, r *http.Request) bool {
+	if g.agent == nil || !canonical(r.RequestURI) {
+		return false
+	}
+	if e == nil {
+		i := slices.IndexFunc(g.prefixes, func(e *endpoint) bool { return strings.HasPrefix(r.URL.Path, e.pattern) })
+		if i < 0 {
+			return false
+		}
+		e = g.prefixes[i]
+	}
+	l, ok := g.locks[e.pattern]
+	if !ok {
+		l = g.common
+	}
+	values := r.Header[l.header]
+	if e.agents == nil || len(values) != 1 || !e.agents(r.Method, r.URL.Path) {
+		return false
+	}
+	agent, ok := g.agent(values[0])
+	if ok {
+		a.agent = agent
+		r.Header.Set(ambry.AgentHeader, agent)
+	}
+	return ok
 }
 
 // lock compares tokens by their digests, which are equally long and say nothing

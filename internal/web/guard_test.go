@@ -129,7 +129,7 @@ func TestGuardPreflight(t *testing.T) {
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":          panel,
 		"Access-Control-Allow-Methods":         "GET, HEAD, POST, PUT, PATCH, DELETE",
-		"Access-Control-Allow-Headers":         "accept, content-type, idempotency-key, if-none-match, last-event-id, x-app-local-token, x-app-mcp-token, x-request-id",
+		"Access-Control-Allow-Headers":         "accept, content-type, idempotency-key, if-none-match, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, x-app-agent, x-app-local-token, x-app-mcp-token, x-request-id",
 		"Vary":                                 "Origin",
 		"Access-Control-Allow-Credentials":     "",
 		"Access-Control-Allow-Private-Network": "",

@@ -162,6 +162,9 @@ func rewrite(pr *httputil.ProxyRequest) {
 			out.Header[name] = values[:1:1]
 		}
 	}
+	if agent := ambry.AgentName(pr.In.Header.Get(ambry.AgentHeader)); agent != "" {
+		out.Header.Set(ambry.AgentHeader, agent)
+	}
 	out.Header.Set("X-Request-Id", c.id)
 	out.Header.Add("Accept", problemType) // by which a failure of the upstream is told from anything else
 	if c.token != "" {

@@ -36,6 +36,7 @@ type Route struct {
 	constant    bool // the handler looks at nothing but the method
 	stream      bool
 	token       *Token
+	agents      func(method, path string) bool
 	produces    string // media type of the answer, if it is not JSON
 
 	register func(humaAPI, huma.Operation) // typed routes
@@ -183,6 +184,10 @@ func (r Route) TokenInQuery() Route { r.inQuery = true; return r }
 
 // WithToken makes t, instead of the common token, open the route.
 func (r Route) WithToken(t Token) Route { r.token = &t; return r }
+
+// ForAgents lets agents in with tokens of their own, see [Config.Agent], for what
+// may says they may ask. Of several routes with one path the first counts.
+func (r Route) ForAgents(may func(method, path string) bool) Route { r.agents = may; return r }
 
 func (r *Route) tokenOr(common Token) Token {
 	if r.token != nil {

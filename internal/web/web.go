@@ -28,6 +28,10 @@ type Config struct {
 	// Token opens every route that does not say otherwise.
 	Token Token
 
+	// Agent returns whose token a secret is, for the routes that agents may use
+	// with a token of their own; nil knows none.
+	Agent func(secret string) (agent string, ok bool)
+
 	// Origins returns the Origins that pages may call from, exactly as browsers
 	// send them. It is asked at each such request; nil refuses every page.
 	Origins func() []string
@@ -78,8 +82,9 @@ type table struct {
 type endpoint struct {
 	pattern string
 	token   Token
-	open    bool // no token
-	inQuery bool // the token is in the query
+	open    bool                           // no token
+	inQuery bool                           // the token is in the query
+	agents  func(method, path string) bool // what agents may ask here; nil is nothing
 	byName  map[string]*operation
 	any     *operation // for every method that is not named
 	allow   string     // value of the Allow header
@@ -141,7 +146,7 @@ func (t *table) handle(r *Route, method string, h http.Handler) {
 func (t *table) endpoint(r *Route) *endpoint {
 	e := &endpoint{
 		pattern: r.path, byName: map[string]*operation{},
-		open: r.open, inQuery: r.inQuery, token: r.tokenOr(t.cfg.Token),
+		open: r.open, inQuery: r.inQuery, agents: r.agents, token: r.tokenOr(t.cfg.Token),
 	}
 	if (e.open || e.inQuery || e.token != t.cfg.Token) && strings.ContainsAny(r.path, "{}") {
 		panic(fmt.Sprintf("web: %s has a parameter, so its token is the common one", r.path))

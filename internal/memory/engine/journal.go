@@ -115,6 +115,29 @@ func (e *Engine) recordAdd(began time.Time, n ambry.Note, m ambry.Memory, err er
 	e.store.Record(func() store.Call { c.ID = newLogID(); return c })
 }
 
+// loggedAccess is what the log tells of an access: which memory or session.
+type loggedAccess struct {
+	ID string `json:"id"`
+}
+
+// Record has an access logged.
+func (e *Engine) Record(a ambry.Access) {
+	if errors.Is(a.Err, context.Canceled) {
+		return // nobody was answered
+	}
+	c := store.Call{Tool: a.Tool, At: a.At, Took: a.Took, Output: ambry.LoggedAnswer{ID: a.ID}}
+	if a.Err != nil {
+		c.Output = ambry.LoggedAnswer{Error: ambry.KindOf(a.Err)}
+	}
+	e.store.Record(func() store.Call {
+		c.ID = newLogID()
+		c.Agent, _ = redact.Text(a.Agent)
+		id, _ := redact.Text(a.ID)
+		c.Input = loggedAccess{ID: id}
+		return c
+	})
+}
+
 // Feedback notes what a memory was good for.
 func (e *Engine) Feedback(ctx context.Context, id string, f ambry.Feedback, key string) (ambry.FeedbackTaken, error) {
 	f.Note, _ = redact.Text(f.Note)

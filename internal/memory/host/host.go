@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory"
@@ -23,6 +24,7 @@ type Memory interface {
 	memory.Runtime
 	memory.Panel
 	memory.Journal
+	memory.Audit
 	memory.Turns
 	memory.Insight
 	memory.Custody
@@ -70,6 +72,27 @@ type Keyed struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same request changes nothing a second time"`
 }
 
+// Caller is the part of an input that says which agent asks.
+type Caller struct {
+	Agent string `header:"X-App-Agent" maxLength:"128" doc:"Agent that asks; for one with a token of its own it is filled in"`
+}
+
+// overrides makes the caller, if it is known, who asks: what a body says is
+// anybody's word.
+func (c Caller) overrides(source *string) {
+	if c.Agent != "" {
+		*source = c.Agent
+	}
+}
+
+// record has an access of an agent logged. What a person does is nobody's concern.
+func (h *host) record(c Caller, tool, id string, began time.Time, err error) {
+	if c.Agent == "" {
+		return
+	}
+	h.memory.Record(ambry.Access{Tool: tool, Agent: c.Agent, ID: id, At: began, Took: time.Since(began), Err: err})
+}
+
 func reply[T any](body T, err error) (*web.JSON[T], error) {
 	if err != nil {
 		return nil, err
@@ -81,15 +104,22 @@ func (h *host) health(ctx context.Context, _ *web.None) (*web.JSON[ambry.MemoryH
 	return reply(h.memory.Status(ctx))
 }
 
-func (h *host) search(ctx context.Context, in *struct{ Body ambry.Query }) (*web.JSON[ambry.Answer], error) {
+func (h *host) search(ctx context.Context, in *struct {
+	Caller
+	Body ambry.Query
+},
+) (*web.JSON[ambry.Answer], error) {
+	in.overrides(&in.Body.Source)
 	return reply(h.memory.Search(ctx, in.Body))
 }
 
 func (h *host) add(ctx context.Context, in *struct {
 	Keyed
+	Caller
 	Body ambry.Note
 },
 ) (*web.JSON[ambry.Memory], error) {
+	in.overrides(&in.Body.Source)
 	return reply(h.memory.Add(ctx, redact.CleanNote(in.Body), in.Key))
 }
 
@@ -102,10 +132,13 @@ type tagged[T any] struct {
 
 func (h *host) get(ctx context.Context, in *struct {
 	ByID
+	Caller
 	Known string `header:"If-None-Match" doc:"ETag of an earlier answer; 304 if it is still the same"`
 },
 ) (*tagged[ambry.Detail], error) {
+	began := time.Now()
 	d, err := h.memory.Get(ctx, in.ID)
+	h.record(in.Caller, ambry.ToolGet, in.ID, began, err)
 	if err != nil {
 		return nil, err
 	}
@@ -145,20 +178,35 @@ func matches(header, tag string) bool {
 func (h *host) patch(ctx context.Context, in *struct {
 	ByID
 	Keyed
+	Caller
 	Body ambry.Patch
 },
 ) (*web.JSON[ambry.Memory], error) {
-	return reply(h.memory.Patch(ctx, in.ID, in.Body, in.Key))
+	began := time.Now()
+	m, err := h.memory.Patch(ctx, in.ID, in.Body, in.Key)
+	h.record(in.Caller, ambry.ToolUpdate, in.ID, began, err)
+	return reply(m, err)
 }
 
 func (h *host) forget(ctx context.Context, in *struct {
 	ByID
 	Keyed
+	Caller
 },
 ) (*web.JSON[ambry.Forgotten], error) {
-	return reply(h.memory.Forget(ctx, in.ID, in.Key))
+	began := time.Now()
+	f, err := h.memory.Forget(ctx, in.ID, in.Key)
+	h.record(in.Caller, ambry.ToolForget, in.ID, began, err)
+	return reply(f, err)
 }
 
-func (h *host) source(ctx context.Context, in *ByID) (*web.JSON[ambry.Provenance], error) {
-	return reply(h.memory.Source(ctx, in.ID))
+func (h *host) source(ctx context.Context, in *struct {
+	ByID
+	Caller
+},
+) (*web.JSON[ambry.Provenance], error) {
+	began := time.Now()
+	p, err := h.memory.Source(ctx, in.ID)
+	h.record(in.Caller, ambry.ToolGet, in.ID, began, err)
+	return reply(p, err)
 }

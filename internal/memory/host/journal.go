@@ -17,7 +17,7 @@ func (h *host) feedback(ctx context.Context, in *struct {
 }
 
 func (h *host) logs(ctx context.Context, in *struct {
-	Tools   []string `query:"tools" maxItems:"16" enum:"memory_search,memory_add,turn_start,turn_complete,skill_generate,skill_evolve" doc:"Only these, with commas between them"`
+	Tools   []string `query:"tools" maxItems:"16" enum:"memory_search,memory_add,memory_get,memory_forget,memory_update,session_read,turn_start,turn_complete,skill_generate,skill_evolve" doc:"Only these, with commas between them"`
 	Agent   string   `query:"sourceAgent" maxLength:"128"`
 	Exclude []string `query:"excludedSourceAgents,explode" maxItems:"64"`
 	Limit   int      `query:"limit" minimum:"1" maximum:"500" default:"50"`

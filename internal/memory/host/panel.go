@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/web"
@@ -44,7 +45,11 @@ func (h *host) sessions(ctx context.Context, in *struct {
 func (h *host) transcript(ctx context.Context, in *struct {
 	ByID
 	Paged
+	Caller
 },
 ) (*web.JSON[ambry.Transcript], error) {
-	return reply(h.memory.Transcript(ctx, in.ID, in.Page))
+	began := time.Now()
+	t, err := h.memory.Transcript(ctx, in.ID, in.Page)
+	h.record(in.Caller, ambry.ToolSession, in.ID, began, err)
+	return reply(t, err)
 }

@@ -52,6 +52,7 @@ type Client struct {
 	target    Target
 	transport *http.Transport
 	slow      *http.Transport // waits for an answer as long as the caller does
+	agent     string          // who asks, "" if nobody said so
 }
 
 // Dial makes a connection; [net.Dialer.DialContext] is one.
@@ -86,6 +87,13 @@ func New(target Target, dial Dial) *Client {
 func (c *Client) patient() *Client {
 	other := *c
 	other.transport = c.slow
+	return &other
+}
+
+// As returns a client for what an agent asks, which shares the connections of c.
+func (c *Client) As(agent string) *Client {
+	other := *c
+	other.agent = agent
 	return &other
 }
 
@@ -245,6 +253,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Accept", "application/json, application/problem+json")
+	if c.agent != "" {
+		req.Header.Set(ambry.AgentHeader, c.agent)
+	}
 	return req, nil
 }
 
