@@ -18,6 +18,7 @@ func (p *program) commands() []*cobra.Command {
 		p.disconnectCommand(),
 		p.skillCommand(),
 		p.mcpCommand(),
+		p.tokenCommand(),
 		p.hookCommand(),
 		p.configCommand(),
 		p.doctorCommand(),

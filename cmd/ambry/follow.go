@@ -16,7 +16,8 @@ const memoryWait = 10 * time.Second
 // follower is the memory of whichever service runs: when one is gone, it finds
 // or starts the next and asks that. Close it.
 type follower struct {
-	connect func(context.Context) (*client.Client, error)
+	connect      func(context.Context) (*client.Client, error)
+	agent, token string // who asks, and a token of its own, if it has one
 
 	mu     sync.Mutex
 	client *client.Client
@@ -26,6 +27,43 @@ var _ mcp.Memory = (*follower)(nil)
 
 // follow returns a follower that starts a service if none runs.
 func (p *program) follow() *follower { return &follower{connect: p.connect} }
+
+// as returns the memory as an agent asks it.
+func (f *follower) as(agent string) mcp.Memory { return agentFollower{f, agent} }
+
+// agentFollower is the memory as one agent asks it.
+type agentFollower struct {
+	*follower
+	agent string
+}
+
+func (a agentFollower) Get(ctx context.Context, id string) (d ambry.Detail, err error) {
+	err = a.do(ctx, func(c *client.Client) error { d, err = c.As(a.agent, a.token).Get(ctx, id); return err })
+	return d, err
+}
+
+func (a agentFollower) Forget(ctx context.Context, id, key string) (gone ambry.Forgotten, err error) {
+	err = a.do(ctx, func(c *client.Client) error { gone, err = c.As(a.agent, a.token).Forget(ctx, id, key); return err })
+	return gone, err
+}
+
+func (a agentFollower) Transcript(ctx context.Context, session string, page int) (t ambry.Transcript, err error) {
+	err = a.do(ctx, func(c *client.Client) error {
+		t, err = c.As(a.agent, a.token).Transcript(ctx, session, page)
+		return err
+	})
+	return t, err
+}
+
+func (a agentFollower) Search(ctx context.Context, q ambry.Query) (answer ambry.Answer, err error) {
+	err = a.do(ctx, func(c *client.Client) error { answer, err = c.As(a.agent, a.token).Search(ctx, q); return err })
+	return answer, err
+}
+
+func (a agentFollower) Add(ctx context.Context, n ambry.Note, key string) (m ambry.Memory, err error) {
+	err = a.do(ctx, func(c *client.Client) error { m, err = c.As(a.agent, a.token).Add(ctx, n, key); return err })
+	return m, err
+}
 
 // Search asks the memory.
 func (f *follower) Search(ctx context.Context, q ambry.Query) (a ambry.Answer, err error) {

@@ -68,6 +68,9 @@ type Server struct {
 	// none. Whoever made them runs them, once the server is offered: see
 	// [NewBridge] and [Server.Serve].
 	Others *upstream.Pool
+
+	// Offered is called once Serve has put together what is offered; nil is nobody.
+	Offered func()
 }
 
 // Serve answers what comes in on in, one message a line, until in ends or ctx
@@ -75,7 +78,11 @@ type Server struct {
 // answered first. Only protocol goes to out. Every published revision of the
 // protocol is spoken.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	err := s.offer(s.Log).Run(ctx, &patient{&mcp.IOTransport{Reader: in, Writer: out}})
+	server := s.offer(s.Log)
+	if s.Offered != nil {
+		s.Offered()
+	}
+	err := server.Run(ctx, &patient{&mcp.IOTransport{Reader: in, Writer: out}})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}

@@ -196,9 +196,12 @@ func (p *Pool) RootsChanged(_ context.Context, req *mcp.RootsListChangedRequest)
 }
 
 // Heed is between a request of a client and what answers it: which log messages
-// it wants concerns the upstreams too.
+// it wants concerns the upstreams too, and lists wait for those that start.
 func (p *Pool) Heed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if strings.HasSuffix(method, "/list") {
+			p.settle(ctx)
+		}
 		res, err := next(ctx, method, req)
 		session, ok := req.GetSession().(*mcp.ServerSession)
 		params, isLevel := req.GetParams().(*mcp.SetLoggingLevelParams) //nolint:staticcheck // clients of 2025 have nothing else
@@ -217,6 +220,22 @@ func (p *Pool) Heed(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}
 		return res, err
+	}
+}
+
+// settle waits a moment for upstreams that are being started: a client that asks
+// for the lists may do so once only.
+func (p *Pool) settle(ctx context.Context) {
+	late := time.NewTimer(p.cfg.Timing.Settle)
+	defer late.Stop()
+	for _, m := range p.all() {
+		select {
+		case <-m.settled:
+		case <-ctx.Done():
+			return
+		case <-late.C:
+			return
+		}
 	}
 }
 
@@ -298,6 +317,9 @@ func (l *link) outcome(c *call, err error) error {
 	if _, answered := errors.AsType[*jsonrpc.Error](err); !answered && c.ctx.Err() == nil {
 		l.abandon()
 		_ = l.session.Close() // so that the next call opens another
+		if l.refused.Load() {
+			return errUnsent
+		}
 	}
 	return err
 }

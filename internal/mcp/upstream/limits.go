@@ -39,6 +39,7 @@ type Timing struct {
 	Longest time.Duration // 60 s, to which it doubles
 	Stable  time.Duration // 30 s of health, and earlier failures no longer count
 	Rest    time.Duration // 1 s from one look at the lists to the next
+	Settle  time.Duration // 3 s that a list waits for upstreams that were never there yet
 	Idle    time.Duration // 15 min until a connection that nobody uses is closed
 }
 
@@ -53,6 +54,7 @@ func (t Timing) withDefaults() Timing {
 		{&t.Longest, time.Minute},
 		{&t.Stable, 30 * time.Second},
 		{&t.Rest, time.Second},
+		{&t.Settle, 3 * time.Second},
 		{&t.Idle, 15 * time.Minute},
 	} {
 		if *f.field == 0 {

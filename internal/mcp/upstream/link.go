@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -40,9 +41,10 @@ type link struct {
 	cut   context.CancelFunc // ends requests over HTTP
 	ended chan struct{}      // closed when the connection is gone
 
-	order order
-	asks  chan struct{} // one for each question to the client
-	talk  *rate.Limiter
+	order   order
+	refused atomic.Bool   // nobody took a request any more
+	asks    chan struct{} // one for each question to the client
+	talk    *rate.Limiter
 
 	mu      sync.Mutex // guards what follows
 	calls   []*call    // running ones, oldest first
@@ -83,7 +85,7 @@ func (m *member) connect(ctx context.Context, k key, caps *mcp.ClientCapabilitie
 	l.cut = cut
 	within, cancel := context.WithTimeout(ctx, p.cfg.Timing.Connect)
 	defer cancel()
-	transport, pipe, err := p.open(within, wire, m.spec, &l.order)
+	transport, pipe, err := p.open(within, wire, m.spec, &l.order, &l.refused)
 	if err != nil {
 		l.end()
 		cut()

@@ -26,6 +26,8 @@ type member struct {
 	spec    ambry.Upstream
 	changed chan struct{} // its lists may have changed
 	starts  *rate.Limiter // of connections for sessions
+	settled chan struct{} // closed when it is known for the first time how it is
+	settle  sync.Once
 
 	mu       sync.Mutex // guards what follows
 	life     context.Context
@@ -47,7 +49,7 @@ func (f *fault) Unwrap() error { return f.cause }
 
 func newMember(p *Pool, u ambry.Upstream) *member {
 	return &member{
-		pool: p, spec: u, changed: make(chan struct{}, 1), starts: rate.NewLimiter(1, 2*maxLinks),
+		pool: p, spec: u, changed: make(chan struct{}, 1), starts: rate.NewLimiter(1, 2*maxLinks), settled: make(chan struct{}),
 		name: u.ID, health: ambry.HealthStarting, slots: map[key]*slot{},
 	}
 }
@@ -148,6 +150,7 @@ func (m *member) up(session *mcp.ClientSession, f features) {
 		m.pool.cfg.Log.Info("upstream is ready", "upstream", m.spec.ID, "tools", len(f.tools))
 	}
 	m.pool.publish()
+	m.settle.Do(func() { close(m.settled) })
 }
 
 // down is called when it did not connect, or the connection ended.
@@ -163,6 +166,7 @@ func (m *member) down(err error, failures int) {
 		log.Warn("upstream is not there", "upstream", m.spec.ID, "reason", reason, "failures", failures)
 	}
 	m.pool.publish()
+	m.settle.Do(func() { close(m.settled) })
 }
 
 // because says why an upstream is not there, in our words only.

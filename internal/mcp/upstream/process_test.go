@@ -187,7 +187,7 @@ func hostile() *mcp.Server {
 		return said(strings.Repeat("y", 3<<20)), nil
 	})
 	s.AddTool(&mcp.Tool{Name: "huge", InputSchema: anything}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return said(strings.Repeat("z", 100<<20)), nil
+		return said(strings.Repeat("z", 20<<20)), nil
 	})
 	s.AddTool(&mcp.Tool{Name: "wide", InputSchema: object{"type": "object", "description": strings.Repeat("w", 200_000)}}, nil)
 	s.AddTool(&mcp.Tool{Name: "memory_search", InputSchema: anything}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +21,7 @@ import (
 
 // open prepares a way to an upstream. A program is running when it returns.
 // Requests over HTTP end with life.
-func (p *Pool) open(ctx, life context.Context, u ambry.Upstream, o *order) (mcp.Transport, *supervise.Pipe, error) {
+func (p *Pool) open(ctx, life context.Context, u ambry.Upstream, o *order, refused *atomic.Bool) (mcp.Transport, *supervise.Pipe, error) {
 	if p.cfg.Locate != nil {
 		located, err := p.cfg.Locate(ctx, u)
 		if err != nil {
@@ -32,7 +34,7 @@ func (p *Pool) open(ctx, life context.Context, u ambry.Upstream, o *order) (mcp.
 		if err != nil {
 			return nil, nil, err
 		}
-		return p.overHTTP(life, u.URL, header, o), nil, nil
+		return p.overHTTP(life, u.URL, header, o, refused), nil, nil
 	}
 	set, err := p.resolve(ctx, u.Env)
 	if err != nil {
@@ -66,7 +68,7 @@ func (p *Pool) resolve(ctx context.Context, values map[string]string) (map[strin
 	return resolved, nil
 }
 
-func (p *Pool) overHTTP(life context.Context, url string, header map[string]string, o *order) mcp.Transport {
+func (p *Pool) overHTTP(life context.Context, url string, header map[string]string, o *order, refused *atomic.Bool) mcp.Transport {
 	return &mcp.StreamableClientTransport{
 		Endpoint:     url,
 		MaxEventSize: maxMessage,
@@ -75,7 +77,7 @@ func (p *Pool) overHTTP(life context.Context, url string, header map[string]stri
 			// No proxy, and no redirect: the headers go to the address that was set, or
 			// nowhere.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &bounded{life: life, header: header, order: o, next: &http.Transport{
+			Transport: &bounded{life: life, header: header, order: o, refused: refused, next: &http.Transport{
 				DialContext: p.cfg.DialContext, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second,
 				MaxResponseHeaderBytes: 64 << 10, MaxConnsPerHost: 64, ForceAttemptHTTP2: true,
 			}},
@@ -89,7 +91,9 @@ type bounded struct {
 	life   context.Context
 	header map[string]string
 	order  *order
-	next   *http.Transport
+
+	refused *atomic.Bool // set when nobody took a request
+	next    *http.Transport
 }
 
 // RoundTrip sends a request.
@@ -106,6 +110,9 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := b.next.RoundTrip(r)
 	if err != nil {
+		if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+			b.refused.Store(true)
+		}
 		release()
 		return nil, err
 	}
