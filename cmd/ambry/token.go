@@ -60,9 +60,10 @@ may have several.`,
 
 func (p *program) tokenListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the tokens, without the secrets",
-		Long:    `List shows which agents have tokens, when each was used last, and which ones were revoked.`,
+		Use:   "list",
+		Short: "List the tokens, without the secrets",
+		Long: `List shows which agents have tokens, when each was used last, and which ones were
+revoked.`,
 		Example: `  ambry token list --json`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -31,7 +31,7 @@ func (m *member) tool(t *mcp.Tool) mcp.ToolHandler {
 			trim(res)
 			return res, nil
 		}
-		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && answered(err) {
 			return nil, refusal(e)
 		}
 		if ctx.Err() != nil {
@@ -275,7 +275,7 @@ func (m *member) do(ctx context.Context, session *mcp.ServerSession, token any, 
 
 // lost reports whether a call ended with the connection.
 func lost(err error) bool {
-	return errors.Is(err, errGone) || errors.Is(err, errUnsent) || errors.Is(err, mcp.ErrConnectionClosed)
+	return errors.Is(err, errGone) || errors.Is(err, errUnsent) || errors.Is(err, mcp.ErrConnectionClosed) || isRejected(err)
 }
 
 // await runs a call, and returns when it is over, also when the upstream holds
@@ -314,7 +314,7 @@ func (l *link) outcome(c *call, err error) error {
 	if cause := context.Cause(c.ctx); cause != nil && (errors.Is(cause, errSilent) || errors.Is(cause, errGone)) {
 		return cause
 	}
-	if _, answered := errors.AsType[*jsonrpc.Error](err); !answered && c.ctx.Err() == nil {
+	if !answered(err) && c.ctx.Err() == nil {
 		l.abandon()
 		_ = l.session.Close() // so that the next call opens another
 		if l.refused.Load() {
@@ -322,6 +322,20 @@ func (l *link) outcome(c *call, err error) error {
 		}
 	}
 	return err
+}
+
+// rejected is the code by which the SDK says that a request did not get through.
+const rejected = -32005
+
+func isRejected(err error) bool {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && e.Code == rejected && e.Message == "rejected by transport"
+}
+
+// answered reports whether err is what the upstream answered.
+func answered(err error) bool {
+	_, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && !isRejected(err)
 }
 
 // failure says why a call failed, to an agent.
@@ -342,7 +356,7 @@ func (m *member) failure(err error) string {
 // protocolFailure is the failure of something that is no tool, and so has no
 // answer that could say it.
 func (m *member) protocolFailure(ctx context.Context, err error) error {
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && answered(err) {
 		return refusal(e)
 	}
 	if ctx.Err() != nil {

@@ -24,8 +24,9 @@ import (
 const sessionless = "2026-07-28"
 
 // handshake is the last revision that begins with a handshake. Programs are
-// spoken to in it: older ones may not answer the question that newer ones begin
-// with.
+// spoken to in it, since older ones may not answer the question that newer ones
+// begin with, and so is every upstream on behalf of a client that can be asked
+// back.
 const handshake = "2025-11-25"
 
 // link is one connection to an upstream.
@@ -97,10 +98,13 @@ func (m *member) connect(ctx context.Context, k key, caps *mcp.ClientCapabilitie
 	l.client = mcp.NewClient(&mcp.Implementation{Name: "ambry", Version: p.cfg.Version}, l.options(caps))
 	l.client.AddReceivingMiddleware(l.receive)
 	var options *mcp.ClientSessionOptions
-	if pipe != nil {
+	if pipe != nil || k.session != nil {
 		options = &mcp.ClientSessionOptions{ProtocolVersion: handshake}
 	}
 	l.session, err = l.client.Connect(within, transport, options)
+	if err != nil && pipe == nil && options != nil && within.Err() == nil {
+		l.session, err = l.client.Connect(within, transport, nil) // it may know the newest revision alone
+	}
 	if err != nil {
 		l.abandon()
 		if pipe != nil {
