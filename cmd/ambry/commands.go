@@ -21,6 +21,7 @@ func (p *program) commands() []*cobra.Command {
 		p.tokenCommand(),
 		p.hookCommand(),
 		p.configCommand(),
+		p.modelCommand(),
 		p.doctorCommand(),
 		p.versionCommand(),
 		p.memoryCommand(),

@@ -156,3 +156,23 @@ func (s *service) access(ctx context.Context) (*relay.Access, error) {
 func borrow(a relay.Access) *relay.Client {
 	return relay.New(a, newOutgoing(func() bool { return true }).DialContext)
 }
+
+// ModelProviders returns the ids of the providers of models.
+func ModelProviders() []string {
+	var ids []string
+	for _, p := range all.Providers() {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// ModelURL returns where the API of a provider usually is, "" if there is no
+// such provider.
+func ModelURL(id string) string {
+	for _, p := range all.Providers() {
+		if p.ID == id {
+			return p.BaseURL
+		}
+	}
+	return ""
+}
