@@ -56,7 +56,7 @@ const floors = `
 2  agent/*             language agent edit
 2  channel/*           language channel
 2  model/*             language model
-1  memory/store        language memory/words
+1  memory/store        language memory/words memory/index
 1  agent               language edit
 1  channel             language
 1  model               language
@@ -71,6 +71,7 @@ const floors = `
 0  language
 0  home
 0  edit
+0  memory/index
 0  memory/words
 0  memory/when
 `

@@ -152,7 +152,7 @@ type Answer struct {
 	SearchID        string       `json:"searchEventId"`
 	InjectedContext string       `json:"injectedContext" doc:"The best hits as text for a prompt, fenced as untrusted history"`
 	Hits            []Hit        `json:"hits"`
-	Total           int          `json:"total" doc:"Hits before the limit, up to 1000"`
+	Total           int          `json:"total" doc:"Hits before the limit"`
 	TokenEstimate   int          `json:"tokenEstimate" doc:"Tokens of injectedContext"`
 	TookMs          float64      `json:"tookMs"`
 	ServerTime      time.Time    `json:"serverTime"`

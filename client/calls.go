@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -227,4 +229,31 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
+}
+
+// Import stores the conversations that lines holds, one as JSON on each line,
+// and tells how many were new. Importing again changes nothing, so after an
+// error send the same lines again.
+func (c *Client) Import(ctx context.Context, lines io.Reader) (done ambry.Imported, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/api/v1/memory/import", lines)
+	if err != nil {
+		return done, fmt.Errorf("ask the service: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	req.Header.Set(ambry.LocalTokenHeader, c.token)
+	resp, err := c.send(req)
+	if err != nil {
+		return done, err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&done); err != nil {
+		return done, broken(ctx, "read the answer of the service", err)
+	}
+	return done, nil
+}
+
+// Panel asks for a page of the panel's data, such as "overview" or "items?page=2",
+// and decodes it into out, unless that is nil.
+func (c *Client) Panel(ctx context.Context, page string, out any) error {
+	return c.call(ctx, http.MethodGet, "/api/v1/panel/"+page, nil, nil, out)
 }

@@ -6,6 +6,7 @@
 //
 //	go run ./bench/speed -home DIR      a home with agents' histories; it is not changed
 //	go run ./bench/speed -bytes 100MB   one that is made for the purpose
+//	go run ./bench/speed -scale 10k,100k,1M   what must not grow with the memory, instead
 package main
 
 import (
@@ -58,6 +59,8 @@ func run(ctx context.Context) error {
 	binary := flag.String("ambry", "bin/ambry", "the program")
 	out := flag.String("out", "build/bench/report.json", "where the JSON goes")
 	large := flag.Bool("large", false, "also a line of 64 MB and a file of 2 GB")
+	scale := flag.String("scale", "", "measure at so many turns instead, as in 10k,100k,1M")
+	keep := flag.Bool("keep", false, "keep the directory with what was measured, and say where it is")
 	flag.Parse()
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("only on Linux")
@@ -66,7 +69,24 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	if *keep {
+		fmt.Println(work)
+	} else {
+		defer os.RemoveAll(work)
+	}
+	r := &report{Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Time: time.Now().UTC()}
+	fmt.Println(r.Machine)
+	b := &bench{report: r, binary: *binary, home: *home, work: work}
+	if *scale != "" {
+		steps, err := parseSteps(*scale)
+		if err != nil {
+			return err
+		}
+		if err := b.scale(ctx, steps); err != nil {
+			return err
+		}
+		return r.write(*out)
+	}
 	if *home == "" {
 		size, err := parseSize(*bytes)
 		if err != nil {
@@ -76,10 +96,8 @@ func run(ctx context.Context) error {
 		if err := makeHome(*home, size); err != nil {
 			return err
 		}
+		b.home = *home
 	}
-	r := &report{Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Time: time.Now().UTC()}
-	fmt.Println(r.Machine)
-	b := &bench{report: r, binary: *binary, home: *home, work: work}
 	if err := b.all(ctx); err != nil {
 		return err
 	}
@@ -88,14 +106,19 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
+	return r.write(*out)
+}
+
+// write writes the rows as JSON.
+func (r *report) write(path string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(*out), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(*out, append(data, '\n'), 0o644)
+	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
 func parseSize(s string) (int64, error) {

@@ -32,7 +32,7 @@ func (r *Recall) Alike(ctx context.Context, m ambry.Detail, limit int, except ma
 	if err != nil || len(rare) == 0 {
 		return nil, err
 	}
-	found, err := r.store.Candidates(ctx, store.Match{Any: rare, Own: true, Filter: store.Filter{Project: m.Project}}, limit+len(except))
+	found, _, err := r.store.Candidates(ctx, store.Match{Any: rare, Own: true, Filter: store.Filter{Project: m.Project}}, limit+len(except))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (r *Recall) rarest(ctx context.Context, m ambry.Detail) ([]string, error) {
 	})
 	var rare []word
 	for _, w := range all {
-		n, err := r.store.Count(ctx, store.Match{Any: []string{w.term}, Own: true, Filter: store.Filter{Archived: true}}, maxRare+1)
+		n, err := r.store.Count(ctx, store.Match{Any: []string{w.term}, Own: true, Filter: store.Filter{Archived: true}})
 		if err != nil {
 			return nil, err
 		}

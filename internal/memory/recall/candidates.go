@@ -42,30 +42,21 @@ func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]store.Ca
 		}
 		counts = partGain
 	}
-	total := len(found.best)
-	if found.full && a.filter.After.IsZero() && a.filter.Before.IsZero() {
-		n, err := r.store.Count(ctx, found.last, maxTotal)
-		if err != nil {
-			return nil, 0, err
-		}
-		total = max(total, n)
-	}
-	return found.best, total, nil
+	return found.best, max(len(found.best), found.total), nil
 }
 
 // pool gathers what several questions to the index find.
 type pool struct {
 	best  []store.Candidate
 	known map[int64]bool
-	last  store.Match
+	total int     // matches of the last question
 	top   float64 // the best score
-	full  bool    // the last question had more answers than were asked for
 }
 
 // ask asks for n more. What is found counts as it scores, or so much less than
 // what was found before, whose scores are of another question.
 func (p *pool) ask(ctx context.Context, s *store.Store, m store.Match, n int, counts float64) error {
-	found, err := s.Candidates(ctx, m, n)
+	found, total, err := s.Candidates(ctx, m, n)
 	if err != nil {
 		return err
 	}
@@ -80,37 +71,17 @@ func (p *pool) ask(ctx context.Context, s *store.Store, m store.Match, n int, co
 			p.best, p.known[c.Row] = append(p.best, c), true
 		}
 	}
-	p.last, p.full = m, len(found) >= n
+	p.total = total
 	return nil
 }
 
-// matches lists what to ask the index for, until there is enough. Common words
-// are asked for only when fewer than two rarer ones remain, and then only among
-// the latest of their many matches: which of these says a word once more does
-// not matter. In a small memory no word is common.
+// matches lists what to ask the index for, until there is enough.
 func (r *Recall) matches(a asked) []store.Match {
-	rare := a
-	rare.units = nil
-	parts := false
+	out := []store.Match{a.any()}
 	for _, u := range a.units {
-		if !u.common {
-			rare.units = append(rare.units, u)
-			parts = parts || len(u.parts) > 0
+		if len(u.parts) > 0 {
+			return append(out, a.parts())
 		}
-	}
-	var out []store.Match
-	if len(rare.units) > 0 || len(a.units) == 0 {
-		out = append(out, rare.any())
-	}
-	if parts {
-		out = append(out, rare.parts())
-	}
-	if len(rare.units) < 2 && len(rare.units) < len(a.units) {
-		all := a.all()
-		all.Latest = maxScored
-		any := a.any()
-		any.Latest = maxScored
-		out = append(out, all, any)
 	}
 	return out
 }
@@ -131,7 +102,6 @@ func (r *Recall) weigh(ctx context.Context, a *asked) error {
 		if u.weak {
 			u.weight *= weakPair
 		}
-		u.common = isCommon(n, h.Memories)
 		a.weight += u.weight
 		kept := u.parts[:0:0]
 		for _, p := range u.parts {
@@ -165,8 +135,7 @@ type frequencies struct {
 const maxFrequencies = 4096
 
 // frequency tells in how many memories a term is. What it found is good enough
-// until the memory has grown by a quarter, and in a large one it counts only until
-// the word is common.
+// until the memory has grown by a quarter.
 func (r *Recall) frequency(ctx context.Context, term string, total int64) (int64, error) {
 	f := &r.common
 	f.mu.Lock()
@@ -178,11 +147,7 @@ func (r *Recall) frequency(ctx context.Context, term string, total int64) (int64
 	if ok {
 		return n, nil
 	}
-	limit := total + 1
-	if total >= commonFrom {
-		limit = total/commonFraction + 1
-	}
-	counted, err := r.store.Count(ctx, store.Match{Any: []string{term}, Own: true, Filter: store.Filter{Archived: true}}, int(limit))
+	counted, err := r.store.Count(ctx, store.Match{Any: []string{term}, Own: true, Filter: store.Filter{Archived: true}})
 	if err != nil {
 		return 0, err
 	}

@@ -23,7 +23,6 @@ type unit struct {
 	known  int64    // in how many memories it is, as far as that was counted
 	weight float64  // how much it says; rare words say more
 	weak   bool     // a pair of characters that happen to be neighbours
-	common bool     // it is in so many memories that it tells none apart
 }
 
 // asked is a query as it was understood.

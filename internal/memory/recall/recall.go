@@ -25,10 +25,9 @@ const (
 	maxInWindow    = 50       // of the time that a question is about
 	minClose       = 12       // of which so many, or a quarter more than the limit, are looked at closely
 	closeBytes     = 24 << 10 // as they are stored; more are looked at closely while they are no more
-	maxTotal       = 1000     // matches are counted no further
+	maxFound       = 1000     // rows that Find returns
 	defaultBudget  = 2000     // tokens of the context
 	commonFrom     = 8_000
-	maxScored      = 4000 // of the matches of common words only
 	commonFraction = 10   // a word in more than a tenth of so many memories is common
 	worthGiving    = 0.4  // of the best memory's score, or enough of the question, must be in another that is given
 	minCover       = 0.12 // of a question must be in the best memory, or nothing is given to a prompt
@@ -133,7 +132,7 @@ func (r *Recall) Find(ctx context.Context, text string) ([]int64, error) {
 	if len(asked.units) == 0 && asked.unfiltered() {
 		return nil, nil
 	}
-	found, err := r.store.Candidates(ctx, asked.all(), maxTotal)
+	found, _, err := r.store.Candidates(ctx, asked.all(), maxFound)
 	if err != nil {
 		return nil, err
 	}

@@ -181,8 +181,6 @@ func Check(ctx context.Context, path string, index bool) (Checked, error) {
 		}
 		switch {
 		case found == "ok":
-		case strings.Contains(found, "fts5") || strings.Contains(found, "words"):
-			c.Index = found
 		default:
 			wrong = append(wrong, found)
 		}
@@ -196,15 +194,9 @@ func Check(ctx context.Context, path string, index bool) (Checked, error) {
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM memory`).Scan(&c.Memories); err != nil {
 		return c, fmt.Errorf("check the memory: %w", failure(err))
 	}
-	if index && c.Index == "" {
-		var missing, foreign int64
-		err := db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM memory WHERE id NOT IN (SELECT id FROM words_docsize)),
-			(SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT id FROM memory))`).Scan(&missing, &foreign)
-		switch {
-		case err != nil:
+	if index {
+		if err := checkIndex(ctx, db, path); err != nil {
 			c.Index = err.Error()
-		case missing+foreign > 0:
-			c.Index = fmt.Sprintf("%d memories are not in the text index, and %d entries are of none", missing, foreign)
 		}
 	}
 	return c, nil

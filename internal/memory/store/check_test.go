@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"ambry.dev/ambry/internal/memory/store"
 )
 
 // wrong is what must hold of every memory: each query finds what breaks a rule.
 var wrong = []struct{ rule, query string }{
 	{"the file is whole", `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
 	{"references lead somewhere", `SELECT "table" || ' ' || rowid FROM pragma_foreign_key_check`},
-	{"every memory is indexed, and nothing else", `SELECT m.id, d.id FROM memory AS m FULL JOIN words_docsize AS d ON d.id = m.id
-		WHERE m.id IS NULL OR d.id IS NULL`},
+	{"what is to be indexed is there", `SELECT memory FROM index_todo WHERE memory NOT IN (SELECT id FROM memory)`},
+	{"what is not to be found is gone", `SELECT memory FROM index_gone WHERE memory IN (SELECT id FROM memory)`},
 	{"memories are counted", `
 		WITH recount AS (SELECT layer, status, agent, coalesce(project, 0) AS project, count(*) AS n FROM memory GROUP BY 1, 2, 3, 4)
 		SELECT r.layer, t.layer, r.n, t.n FROM recount AS r FULL JOIN (SELECT * FROM tally WHERE n <> 0) AS t USING (layer, status, agent, project)
@@ -71,8 +73,20 @@ func verify(t testing.TB, path string) {
 			t.Errorf("broken rule %q: %s", w.rule, row)
 		}
 	}
-	if _, err := db.Exec(`INSERT INTO words (words) VALUES ('integrity-check')`); err != nil {
-		t.Errorf("text index: %v", err)
+	verifyIndex(t, path)
+}
+
+// verifyIndex opens the memory, and fails the test unless every memory is indexed
+// and nothing else, in whole files.
+func verifyIndex(t testing.TB, path string) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.VerifyIndex(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("%s: %s: %v", when, id, err)
 			}
 		}
-		found, err := s.Candidates(t.Context(), store.Match{Any: []string{"first"}}, 10)
+		found, _, err := s.Candidates(t.Context(), store.Match{Any: []string{"first"}}, 10)
 		if err != nil || len(found) != 1 {
 			t.Errorf("%s: search: got %v and error %v", when, found, err)
 		}

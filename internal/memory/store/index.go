@@ -1,9 +1,7 @@
 package store
 
 import (
-	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -11,19 +9,19 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/index"
 )
 
-//go:embed schema/index.sql
-var indexSQL string
+// indexVersion grows when the terms, the columns or their weights change; an index
+// of another version is made anew when the memory is opened.
+const indexVersion = 3
 
-// indexVersion grows when the terms or the columns change; an index of another
-// version is made anew when the memory is opened.
-const indexVersion = 2
-
-// weights of the columns lead, rest, around, day and scope in bm25: a request
-// says in few words what an answer says in many, and what was said around a turn
-// is only a hint.
-const weights = "1.0, 0.25, 0.4, 0.5, 0.0"
+// The columns are lead, rest, around, day and scope: a request says in few words
+// what an answer says in many, and what was said around a turn is only a hint.
+var (
+	columnWeights = [index.Columns]float64{1, 0.25, 0.4, 0.5, 0}
+	ownColumns    = [index.Columns]bool{true, true}
+)
 
 // scope is what a search can be limited to.
 type scope struct {
@@ -71,8 +69,7 @@ func tagTerm(tag string) string {
 	return ".t" + hex.EncodeToString(sum[:8])
 }
 
-// entry is a change of the text index. It is made right before the commit, since
-// FTS5 writes a segment of its own for each savepoint that it takes part in.
+// entry is a change of the text index, which is made right after the commit.
 type entry struct {
 	memory int64
 	remove bool
@@ -99,119 +96,52 @@ func (t *tx) unindex(memory int64) {
 	t.entries = append(t.entries, entry{memory: memory, remove: true})
 }
 
-// enter makes the changes of the text index.
-func (w *writer) enter(entries []entry) error {
-	for _, e := range entries {
-		var err error
-		if e.remove {
-			err = w.exec("DELETE FROM words WHERE rowid = ?", e.memory)
-		} else {
-			err = w.exec("INSERT OR REPLACE INTO words (rowid, lead, rest, around, day, scope) VALUES (?, ?, ?, ?, ?, ?)",
-				e.memory, e.text.lead, e.text.rest, e.around, w.scribe.day(e.scope.created), e.scope.terms())
-		}
-		if err != nil {
-			return fmt.Errorf("write the text index: %w", err)
-		}
-	}
-	return nil
+// entered is what changes in the text index.
+type entered struct {
+	entries []index.Entry
+	gone    []int64
 }
 
-// ensureIndex makes the index if there is none, or one of another version.
-func (w *writer) ensureIndex() error {
-	var version int64
-	err := w.conn.QueryRowContext(context.Background(), `SELECT value FROM meta WHERE name = 'index'`).Scan(&version)
-	if ok, err := found(err); err != nil {
-		return fmt.Errorf("read the version of the text index: %w", err)
-	} else if ok && version == indexVersion {
-		return nil
+// latest leaves only the last change of each memory.
+func (w *writer) latest(entries []entry) entered {
+	last := make(map[int64]int, len(entries))
+	for i, e := range entries {
+		last[e.memory] = i
 	}
-	if err := w.commit([]*job{{ctx: context.Background(), run: (*tx).rebuild}}); err != nil {
-		return err
+	var out entered
+	for i, e := range entries {
+		switch {
+		case last[e.memory] != i:
+		case e.remove:
+			out.gone = append(out.gone, e.memory)
+		default:
+			out.entries = append(out.entries, w.indexed(e))
+		}
 	}
-	return nil
+	return out
 }
 
-// Rebuild makes the text index anew from the rows. Searches go on with the old
-// one meanwhile; writes wait.
-func (s *Store) Rebuild(ctx context.Context) error {
-	return s.write(ctx, groupBytes, (*tx).rebuild)
+func (w *writer) indexed(e entry) index.Entry {
+	return index.Entry{Doc: e.memory, At: e.scope.created, Columns: [index.Columns]string{
+		e.text.lead, e.text.rest, e.around, w.scribe.day(e.scope.created), e.scope.terms(),
+	}}
 }
 
-// Numbers of the index: it takes terms in memory and writes them as segments,
-// which it merges when there are too many. Larger pieces and later merges write
-// less; searches look into each segment.
-var indexSettings = [...]struct {
-	name  string
-	value int
-}{
-	{"automerge", 8},
-	{"crisismerge", 32},
-	{"hashsize", 4 << 20},
-	{"pgsz", 4050},
-}
-
-func (t *tx) rebuild() error {
-	t.w.entries = t.w.entries[:0] // of rows that are read below
-	for _, table := range []string{"vocabulary", "words"} {
-		if err := t.execOnce("DROP TABLE IF EXISTS " + table); err != nil {
-			return err
+// promise notes, in the transaction that changes memories, what has to be done to
+// the index, so that it is done after a crash too.
+func (w *writer) promise(e entered) error {
+	for _, one := range e.entries {
+		if err := w.exec("INSERT OR IGNORE INTO index_todo (memory) VALUES (?)", one.Doc); err != nil {
+			return fmt.Errorf("note what to index: %w", err)
 		}
 	}
-	if err := t.execOnce(indexSQL); err != nil {
-		return err
-	}
-	for _, s := range indexSettings {
-		if err := t.execOnce("INSERT INTO words (words, rank) VALUES (?, ?)", s.name, s.value); err != nil {
-			return err
+	for _, memory := range e.gone {
+		if err := w.exec("INSERT OR IGNORE INTO index_gone (memory) VALUES (?)", memory); err != nil {
+			return fmt.Errorf("note what to index: %w", err)
 		}
-	}
-	for after := int64(0); ; {
-		n, last, err := t.rebuildSome(after)
-		if err != nil {
-			return err
+		if err := w.exec("DELETE FROM index_todo WHERE memory = ?", memory); err != nil {
+			return fmt.Errorf("note what to index: %w", err)
 		}
-		if n == 0 {
-			break
-		}
-		after = last
-	}
-	return t.execOnce(`INSERT INTO meta (name, value) VALUES ('index', ?)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, indexVersion)
-}
-
-// rebuildBatch is how many memories are held while their terms are written.
-const rebuildBatch = 64
-
-// rebuildSome indexes the next memories after an id, and returns how many and
-// the last one.
-func (t *tx) rebuildSome(after int64) (n int, last int64, err error) {
-	rows, err := t.texts(`WHERE m.id > ? ORDER BY m.id LIMIT ?`, after, rebuildBatch)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, r := range rows {
-		text, err := t.termsOf(r)
-		if err != nil {
-			return 0, 0, err
-		}
-		e := entry{memory: r.id, text: text, scope: r.scope}
-		if r.turn != 0 {
-			if e.around, err = t.aroundTurn(r.turn); err != nil {
-				return 0, 0, err
-			}
-		}
-		if err := t.w.enter([]entry{e}); err != nil {
-			return 0, 0, err
-		}
-		last = r.id
-	}
-	return len(rows), last, nil
-}
-
-// execOnce runs a statement that is not worth keeping prepared.
-func (t *tx) execOnce(query string, args ...any) error {
-	if _, err := t.w.conn.ExecContext(t.ctx, query, args...); err != nil {
-		return fmt.Errorf("make the text index: %w", err)
 	}
 	return nil
 }

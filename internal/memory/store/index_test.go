@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,11 +15,21 @@ import (
 
 func candidates(t *testing.T, s *store.Store, m store.Match) []store.Candidate {
 	t.Helper()
-	found, err := s.Candidates(t.Context(), m, 100)
+	found, _, err := s.Candidates(t.Context(), m, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// indexFiles returns the files of the text index; that there is none fails.
+func indexFiles(t *testing.T, path string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(strings.TrimSuffix(path, ".db")+".index", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the index has the files %v, %v", files, err)
+	}
+	return files
 }
 
 // TestIndexIsDerived throws the text index away and expects it back as it was.
@@ -65,14 +77,28 @@ func TestIndexIsDerived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []string{`INSERT INTO words (words) VALUES ('delete-all')`, `UPDATE meta SET value = 0 WHERE name = 'index'`} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := db.Exec(`UPDATE meta SET value = 0 WHERE name = 'index'`); err != nil {
+		t.Fatal(err)
 	}
 	db.Close()
 	s, shut = openAt(t, path)
 	compare("opened with an index of another version")
+	shut()
+	for _, file := range indexFiles(t, path) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, shut = openAt(t, path)
+	compare("opened without the files of the index")
+	shut()
+	for _, file := range indexFiles(t, path) {
+		if err := os.Truncate(file, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, shut = openAt(t, path)
+	compare("opened with broken files of the index")
 	shut()
 	verify(t, path)
 }

@@ -89,7 +89,7 @@ func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
 	if err := w.ensureVectors(); err != nil {
 		return err
 	}
-	return w.ensureIndex()
+	return w.openIndex(ctx)
 }
 
 // connect returns a pool of at most n connections with the given pragmas.

@@ -10,7 +10,7 @@ import (
 )
 
 // What is deleted from a database stays readable in its file for a while: in
-// pages that are free, in the log, in segments of the text index. A scrub
+// pages that are free, in the log, in files of the text index. A scrub
 // overwrites that. It is owed from the deletion on, in the same transaction, so
 // that a crash between them only puts it off.
 const (
@@ -85,7 +85,10 @@ func (w *writer) scrub(how int) error {
 	if err := w.commit([]*job{{ctx: context.Background(), run: (*tx).sweep}}); err != nil {
 		return err
 	}
-	var err error
+	err := w.compact()
+	if err != nil {
+		return err
+	}
 	if how == scrubDeep || fileSize(w.store.path) <= smallBytes {
 		err = w.vacuum()
 	} else {
@@ -106,21 +109,38 @@ func (w *writer) scrub(how int) error {
 	return w.emptyLog()
 }
 
-// sweep takes out what nothing refers to any more, and merges the text index, in
-// which deleted terms would stay until their segment is merged.
+// sweep takes out what nothing refers to any more.
 func (t *tx) sweep() error {
 	for _, q := range []string{
 		`DELETE FROM project WHERE id NOT IN (SELECT project FROM session WHERE project IS NOT NULL UNION SELECT project FROM memory WHERE project IS NOT NULL)`,
 		`DELETE FROM source WHERE id NOT IN (SELECT source FROM turn WHERE source IS NOT NULL UNION SELECT source FROM copy WHERE source IS NOT NULL)`,
 		`DELETE FROM tally WHERE n = 0`,
 		`DELETE FROM day WHERE n = 0`,
-		`INSERT INTO words (words) VALUES ('optimize')`,
 	} {
 		if _, err := t.w.conn.ExecContext(t.ctx, q); err != nil {
 			return fmt.Errorf("overwrite what was deleted: %w", err)
 		}
 	}
 	return nil
+}
+
+// compact writes the text index as one file, without the terms of what was
+// deleted.
+func (w *writer) compact() error {
+	if err := w.trySave(); err != nil {
+		return err
+	}
+	x := w.store.index
+	c, err := x.Merge(context.Background(), true)
+	if err != nil || c == nil {
+		return err
+	}
+	x.Prepare(c)
+	if err := w.list(c); err != nil {
+		x.Abandon(c)
+		return err
+	}
+	return x.Install(c)
 }
 
 // vacuum writes the file anew, without anything that is not in a row.
@@ -226,7 +246,7 @@ func (t *tx) wipe(all bool, out *ambry.Wiped) error {
 		return fmt.Errorf("count what is deleted: %w", err)
 	}
 	// Pages are overwritten by the scrub, so that they need not be written twice.
-	queries := []string{`PRAGMA defer_foreign_keys = ON`, `DROP TABLE IF EXISTS vocabulary`, `DROP TABLE IF EXISTS words`}
+	queries := []string{`PRAGMA defer_foreign_keys = ON`}
 	for _, h := range holdings {
 		if h.wipe == wiped || h.wipe == wipedAll && all {
 			queries = append(queries, "DELETE FROM "+h.table)

@@ -2,13 +2,13 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/index"
 )
 
 // Match is what the text index is asked for. Terms are as package words cuts
@@ -21,7 +21,6 @@ type Match struct {
 	Filter Filter
 	During Days // if not zero, only what happened in them
 	Own    bool // only in what a memory says itself, not in what was said around it
-	Latest int  // if not 0, only so many of the matches that were added last are compared
 }
 
 // Days are whole days in UTC, from one to another, which is not one of them.
@@ -47,167 +46,57 @@ type Candidate struct {
 	At    time.Time
 }
 
-// Candidates returns the memories that match, by relevance (BM25), at most limit.
-func (s *Store) Candidates(ctx context.Context, m Match, limit int) ([]Candidate, error) {
-	var out []Candidate
-	err := s.read(ctx, func(r reader) error {
-		expression, err := r.expression(m)
-		if err != nil || expression == "" {
-			return err
-		}
-		query, args := candidateQuery(expression, m, limit)
-		rows, err := r.rows(query, args...)
-		out, err = collectRows(rows, err, func(rows *sql.Rows) (c Candidate, err error) {
-			var at int64
-			err = rows.Scan(&c.Row, &c.Score, &at)
-			c.At = timeOf(at)
-			return c, err
-		})
-		if err != nil {
-			return fmt.Errorf("search: %w", err)
-		}
-		return nil
-	})
-	return out, err
+// Candidates returns the memories that match, by relevance (BM25), at most limit,
+// and how many match in all.
+func (s *Store) Candidates(ctx context.Context, m Match, limit int) (found []Candidate, total int, err error) {
+	q, err := s.indexQuery(ctx, m)
+	if err != nil || len(q.All)+len(q.Any)+len(q.Prefix)+len(q.Scope) == 0 && q.From == 0 && q.Before == 0 {
+		return nil, 0, err
+	}
+	hits, total, err := s.index.Search(q, limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("search: %w", err)
+	}
+	found = make([]Candidate, len(hits))
+	for i, h := range hits {
+		found[i] = Candidate{Row: h.Doc, Score: h.Score, At: timeOf(h.At)}
+	}
+	return found, total, nil
 }
 
-// candidateQuery joins from the index to the rows, never the other way: only the
-// best rows are looked up, unless a time has to be compared.
-func candidateQuery(expression string, m Match, limit int) (string, []any) {
-	after, before := millis(m.Filter.After), millis(m.Filter.Before)
-	if after == 0 && before == 0 {
-		latest := m.Latest
-		if latest == 0 {
-			latest = -1 // all
-		}
-		return `SELECT best.rowid, best.score, m.created_at
-			FROM (SELECT rowid, score FROM (
-					SELECT rowid, -bm25(words, ` + weights + `) AS score FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?)
-				ORDER BY score DESC LIMIT ?) AS best
-			CROSS JOIN memory AS m ON m.id = best.rowid ORDER BY best.score DESC, m.created_at DESC, m.id`,
-			[]any{expression, latest, limit}
-	}
-	c := conditions{}
-	c.add("words MATCH ?", expression)
-	if after != 0 {
-		c.add("m.created_at >= ?", after)
-	}
-	if before != 0 {
-		c.add("m.created_at < ?", before)
-	}
-	return `SELECT words.rowid, -bm25(words, ` + weights + `) AS score, m.created_at
-		FROM words CROSS JOIN memory AS m ON m.id = words.rowid` + c.where() + `
-		ORDER BY score DESC, m.created_at DESC, m.id LIMIT ?`, append(c.args, limit)
-}
-
-// Count returns how many memories match, counting no further than limit. Times
-// of the filter are not looked at.
-func (s *Store) Count(ctx context.Context, m Match, limit int) (int, error) {
-	var n int
-	err := s.read(ctx, func(r reader) error {
-		expression, err := r.expression(m)
-		if err != nil || expression == "" {
-			return err
-		}
-		err = r.row(`SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)`, expression, limit).Scan(&n)
-		if err != nil {
-			return fmt.Errorf("count matches: %w", err)
-		}
-		return nil
-	})
+// Count returns how many memories match.
+func (s *Store) Count(ctx context.Context, m Match) (int, error) {
+	_, n, err := s.Candidates(ctx, m, 0)
 	return n, err
 }
 
 // Spellings returns the terms of the index that begin so, in order, at most limit.
-func (s *Store) Spellings(ctx context.Context, beginning string, limit int) ([]string, error) {
-	var out []string
-	err := s.read(ctx, func(r reader) (err error) {
-		out, err = column[string](r.rows(`SELECT term FROM vocabulary WHERE term >= ?1 AND term < ?1 || char(0x10ffff) LIMIT ?2`, beginning, limit))
-		if err != nil {
-			return fmt.Errorf("read the vocabulary: %w", err)
-		}
-		return nil
-	})
-	return out, err
-}
-
-// expression writes m in the language of FTS5 (https://sqlite.org/fts5.html).
-// Every term is quoted, so that nothing in it is an operator. It is empty when m
-// asks for nothing.
-func (r reader) expression(m Match) (string, error) {
-	var groups []string
-	for _, g := range m.All {
-		groups = append(groups, anyOf(g))
-	}
-	if len(groups) == 0 {
-		some := make([]string, 0, len(m.Any)+len(m.Prefix))
-		for _, t := range m.Any {
-			some = append(some, quoted(t))
-		}
-		for _, t := range m.Prefix {
-			some = append(some, quoted(t)+" *")
-		}
-		if len(some) > 0 {
-			groups = append(groups, "("+strings.Join(some, " OR ")+")")
-		}
-	}
-	if m.Own {
-		for i, g := range groups {
-			groups[i] = "{lead rest} : " + g
-		}
-	}
-	if !m.During.From.IsZero() {
-		groups = append(groups, m.During.group())
-	}
-	scope, err := r.scopeGroups(m.Filter)
+func (s *Store) Spellings(_ context.Context, beginning string, limit int) ([]string, error) {
+	out, err := s.index.Terms(beginning, limit)
 	if err != nil {
-		return "", err
-	}
-	groups = append(groups, scope...)
-	if len(groups) == 0 && !(m.Filter.After.IsZero() && m.Filter.Before.IsZero()) {
-		groups = append(groups, anyLayer(ambry.Layers))
-	}
-	if len(groups) == 0 {
-		return "", nil
-	}
-	out := strings.Join(groups, " AND ")
-	for _, g := range m.Not {
-		out = "(" + out + ") NOT " + allOf(g)
-	}
-	if !m.Filter.Archived {
-		out = "(" + out + ") NOT " + quoted(archivedTerm)
+		return nil, fmt.Errorf("read the vocabulary: %w", err)
 	}
 	return out, nil
 }
 
-// group asks for the days of d; for the months, if there are many.
-func (d Days) group() string {
-	var terms []string
-	if d.To.Sub(d.From) <= maxWindowDays*24*time.Hour {
-		for at := d.From; at.Before(d.To); at = at.AddDate(0, 0, 1) {
-			terms = append(terms, dayTerm(at))
+// indexQuery writes m as the index asks for it.
+func (s *Store) indexQuery(ctx context.Context, m Match) (index.Query, error) {
+	q := index.Query{All: m.All, Any: m.Any, Prefix: m.Prefix, Not: m.Not, Own: m.Own}
+	q.From, q.Before = millis(m.Filter.After), millis(m.Filter.Before)
+	if !m.During.From.IsZero() {
+		q.From = max(q.From, millis(m.During.From))
+		if to := millis(m.During.To); q.Before == 0 || to < q.Before {
+			q.Before = to
 		}
-		return anyOf(terms)
 	}
-	first := time.Date(d.From.Year(), d.From.Month(), 1, 0, 0, 0, 0, time.UTC)
-	for at := first; at.Before(d.To) && len(terms) < maxWindowMonths; at = at.AddDate(0, 1, 0) {
-		terms = append(terms, monthTerm(at))
+	err := s.read(ctx, func(r reader) (err error) {
+		q.Scope, err = r.scopeGroups(m.Filter)
+		return err
+	})
+	if !m.Filter.Archived {
+		q.Not = append(slices.Clone(q.Not), []string{archivedTerm})
 	}
-	return anyOf(terms)
-}
-
-// How many days are asked for one by one, and how many months.
-const (
-	maxWindowDays   = 35
-	maxWindowMonths = 24
-)
-
-func anyLayer(layers []ambry.Layer) string {
-	terms := make([]string, len(layers))
-	for i, l := range layers {
-		terms[i] = layerTerm(l)
-	}
-	return anyOf(terms)
+	return q, err
 }
 
 // What the names in a filter stand for.
@@ -217,14 +106,18 @@ const (
 	sessionIDs = `SELECT id FROM session WHERE external = ?`
 )
 
-// scopeGroups writes the parts of a filter that are terms.
-func (r reader) scopeGroups(f Filter) ([]string, error) {
-	var out []string
+// scopeGroups are the parts of a filter that are terms.
+func (r reader) scopeGroups(f Filter) ([][]string, error) {
+	var out [][]string
 	if len(f.Layers) > 0 {
-		out = append(out, anyLayer(f.Layers))
+		var layers []string
+		for _, l := range f.Layers {
+			layers = append(layers, layerTerm(l))
+		}
+		out = append(out, layers)
 	}
 	for _, tag := range f.Tags {
-		out = append(out, quoted(tagTerm(tag)))
+		out = append(out, []string{tagTerm(tag)})
 	}
 	if len(f.Agents) > 0 {
 		names, err := json.Marshal(f.Agents)
@@ -254,11 +147,12 @@ func (r reader) scopeGroups(f Filter) ([]string, error) {
 	return out, nil
 }
 
-// scopeGroup looks up ids. Without any it gives a term that nothing has.
-func (r reader) scopeGroup(term func(int64) string, query string, arg any) (string, error) {
+// scopeGroup looks up ids and returns a term for each. Without any it is a term
+// that nothing has.
+func (r reader) scopeGroup(term func(int64) string, query string, arg any) ([]string, error) {
 	ids, err := column[int64](r.rows(query, arg))
 	if err != nil {
-		return "", fmt.Errorf("look up a filter: %w", err)
+		return nil, fmt.Errorf("look up a filter: %w", err)
 	}
 	if len(ids) == 0 {
 		ids = []int64{0}
@@ -267,22 +161,8 @@ func (r reader) scopeGroup(term func(int64) string, query string, arg any) (stri
 	for i, id := range ids {
 		terms[i] = term(id)
 	}
-	return anyOf(terms), nil
+	return terms, nil
 }
-
-func anyOf(terms []string) string { return joined(terms, " OR ") }
-
-func allOf(terms []string) string { return joined(terms, " AND ") }
-
-func joined(terms []string, operator string) string {
-	out := make([]string, len(terms))
-	for i, t := range terms {
-		out[i] = quoted(t)
-	}
-	return "(" + strings.Join(out, operator) + ")"
-}
-
-func quoted(term string) string { return `"` + strings.ReplaceAll(term, `"`, `""`) + `"` }
 
 // Text is a memory with what was said in it.
 type Text struct {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/index"
 )
 
 // Config says where the memory is. Path is needed, the rest has defaults.
@@ -47,6 +48,9 @@ type Store struct {
 	scribes sync.Pool
 	unpacker
 
+	index *index.Index
+	merge merging
+
 	mu     sync.RWMutex // guards closed, and sending to jobs
 	closed bool
 	jobs   chan *job
@@ -74,6 +78,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		jobs:    make(chan *job, maxGroup),
 		done:    make(chan struct{}),
 
+		merge: merging{more: make(chan struct{}, 1)},
+
 		statements: map[string]*sql.Stmt{},
 
 		slots:    make(chan struct{}, maxScribes),
@@ -98,6 +104,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		w.run(s.jobs)
 	}()
 	go s.journal.run(s.record)
+	s.merge.start(s)
 	return s, nil
 }
 
@@ -105,6 +112,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // file and closes it. Later calls of any method fail.
 func (s *Store) Close() error {
 	s.closeJournal.Do(s.journal.close)
+	s.merge.stop()
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -120,6 +128,9 @@ func (s *Store) Close() error {
 
 func (s *Store) closeFiles() error {
 	var errs []error
+	if s.index != nil {
+		errs = append(errs, s.index.Close())
+	}
 	s.statementsMu.Lock()
 	for _, st := range s.statements {
 		errs = append(errs, st.Close())

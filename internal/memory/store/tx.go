@@ -19,6 +19,7 @@ type tx struct {
 	entries  []entry
 	traces   map[int64]int // turn → place of its trace in entries
 	moves    []position    // of turns that came, went or changed
+	after    []func()      // what is done when all this is on the disk
 
 	stored  []Placed // vectors
 	emptied bool     // the memory was wiped

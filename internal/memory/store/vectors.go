@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"ambry.dev/ambry"
 )
@@ -357,31 +358,19 @@ func (s *Store) Places(ctx context.Context, f Filter) (Places, error) {
 }
 
 // Only returns those of rows that pass a filter and have none of the terms that
-// m excludes.
+// m excludes. Times are not looked at.
 func (s *Store) Only(ctx context.Context, m Match, rows []int64) ([]int64, error) {
 	m = Match{Not: m.Not, Filter: m.Filter}
-	m.Filter.After, m.Filter.Before = timeOf(0), timeOf(0)
-	if len(m.Filter.Layers) == 0 {
-		m.Filter.Layers = ambry.Layers
+	m.Filter.After, m.Filter.Before = time.Time{}, time.Time{}
+	q, err := s.indexQuery(ctx, m)
+	if err != nil {
+		return nil, err
 	}
-	ids, err := json.Marshal(rows)
+	out, err := s.index.Among(q, rows)
 	if err != nil {
 		return nil, fmt.Errorf("filter by words: %w", err)
 	}
-	var out []int64
-	err = s.read(ctx, func(r reader) error {
-		expression, err := r.expression(m)
-		if err != nil {
-			return err
-		}
-		out, err = column[int64](r.rows(`SELECT j.value FROM json_each(?) AS j
-			WHERE EXISTS (SELECT 1 FROM words WHERE words MATCH ? AND words.rowid = j.value)`, string(ids), expression))
-		if err != nil {
-			return fmt.Errorf("filter by words: %w", err)
-		}
-		return nil
-	})
-	return out, err
+	return out, nil
 }
 
 // Embedded returns which of some memories have a vector, by id.

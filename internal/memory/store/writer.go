@@ -84,6 +84,7 @@ type writer struct {
 	stored     []Placed // likewise, vectors
 	emptied    bool     // likewise, the memory was wiped
 	vectors    bool     // there are tables of vectors
+	after      []func() // what they do when it is on the disk
 	pruned     int64    // when keys were pruned, Unix milliseconds
 	prunedLog  int64    // likewise, the counters of calls
 	tidy       bool     // nothing was written since it tidied up
@@ -182,7 +183,7 @@ func (w *writer) commit(jobs []*job) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return w.broken(fmt.Errorf("begin to write: %w", err))
 	}
-	w.entries, w.stored, w.emptied = w.entries[:0], nil, false
+	w.entries, w.after, w.stored, w.emptied = w.entries[:0], w.after[:0], nil, false
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
@@ -192,7 +193,8 @@ func (w *writer) commit(jobs []*job) error {
 			return w.broken(j.err)
 		}
 	}
-	err := w.enter(w.entries)
+	changed := w.latest(w.entries)
+	err := w.promise(changed)
 	if err == nil {
 		err = w.disembody(w.entries)
 	}
@@ -204,9 +206,16 @@ func (w *writer) commit(jobs []*job) error {
 		w.rollback()
 		return w.broken(fmt.Errorf("commit: %w", err))
 	}
+	for _, f := range w.after {
+		f()
+	}
+	w.store.index.Add(changed.entries, changed.gone)
 	w.tell()
 	if w.store.trouble.clear() {
 		w.store.log.Info("the memory can be written again")
+	}
+	if _, full := w.store.index.Unsaved(); full {
+		w.save()
 	}
 	return nil
 }
@@ -240,7 +249,7 @@ func (w *writer) attempt(j *job) error {
 		return done
 	}
 	if err == nil {
-		w.entries, w.stored = append(w.entries, t.entries...), append(w.stored, t.stored...)
+		w.entries, w.after, w.stored = append(w.entries, t.entries...), append(w.after, t.after...), append(w.stored, t.stored...)
 		w.emptied = w.emptied || t.emptied
 	}
 	return err
@@ -279,6 +288,9 @@ func (w *writer) idle() {
 			return
 		}
 	}
+	if n, _ := w.store.index.Unsaved(); n >= worthSaving {
+		w.save()
+	}
 	w.checkpoint()
 	_ = w.exec("PRAGMA shrink_memory")
 	w.scribe, w.entries = newScribe(), nil
@@ -297,6 +309,9 @@ func (w *writer) end() {
 		if err := w.scrub(owed); err != nil {
 			w.store.log.Warn("overwrite what was forgotten; the next start tries again", "err", err)
 		}
+	}
+	if w.store.trouble.reason() == "" {
+		w.save()
 	}
 	w.checkpoint()
 	w.close()

@@ -1,11 +1,20 @@
--- The text index is derived: store.Rebuild makes it from the rows. Its text is
--- terms that package words has cut, so its own tokenizer has only to find the
--- spaces. Filters are terms of the column scope, so that they run inside it.
-CREATE VIRTUAL TABLE words USING fts5 (
-  lead, rest, around, day, scope,
-  content = '', contentless_delete = 1,
-  tokenize = "ascii tokenchars '_.-'"
-);
+-- The text index is derived: store.Rebuild makes it from the rows. It is in files
+-- of its own (package index); here is which they are, and what they do not hold
+-- yet.
+DROP TABLE IF EXISTS vocabulary;
+DROP TABLE IF EXISTS words;
+DROP TABLE IF EXISTS index_file;
+DROP TABLE IF EXISTS index_todo;
+DROP TABLE IF EXISTS index_gone;
 
--- Its terms in order, to look for the right spelling of a word.
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+CREATE TABLE index_file (
+  id   INTEGER PRIMARY KEY,
+  seq  INTEGER NOT NULL,
+  mark BLOB NOT NULL
+) STRICT;
+
+-- Memories that came or changed after the last file was written.
+CREATE TABLE index_todo (memory INTEGER PRIMARY KEY) STRICT;
+
+-- Memories that were deleted, and may still be in a file.
+CREATE TABLE index_gone (memory INTEGER PRIMARY KEY) STRICT;

@@ -51,6 +51,16 @@ CREATE TABLE idempotency (
   created_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE index_file (
+  id   INTEGER PRIMARY KEY,
+  seq  INTEGER NOT NULL,
+  mark BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE index_gone (memory INTEGER PRIMARY KEY) STRICT;
+
+CREATE TABLE index_todo (memory INTEGER PRIMARY KEY) STRICT;
+
 CREATE TABLE live_session (
   session   INTEGER PRIMARY KEY REFERENCES session,
   key       TEXT    NOT NULL,          -- resumes it without its id; '' for none
@@ -235,14 +245,6 @@ CREATE TABLE uses (
   wrong   INTEGER NOT NULL DEFAULT 0,
   last_at INTEGER NOT NULL             -- shown or judged
 ) STRICT;
-
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
-
-CREATE VIRTUAL TABLE words USING fts5 (
-  lead, rest, around, day, scope,
-  content = '', contentless_delete = 1,
-  tokenize = "ascii tokenchars '_.-'"
-);
 
 CREATE INDEX feedback_by_search ON feedback (search) WHERE search <> '';
 

@@ -1,0 +1,402 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Segment names a file of the index. Its owner keeps the list.
+type Segment struct {
+	ID   int64  // number of the file
+	Seq  int64  // what is newer goes before what is older
+	Mark string // random, and in the file too: a file of another index is refused
+}
+
+// A file is, in this order:
+//
+//	for every blockTerms terms: the postings of each (for each document its
+//	distance from the one before and its code, see posting), then a block of the
+//	dictionary: where the postings of the first begin, then for each term the
+//	length of what it shares with the one before, the length of the rest, the
+//	rest, how many postings it has and in how many bytes;
+//	for each of these: its first term, the length of the postings, and that of
+//	the block;
+//	the documents: distance of the ids, distance of the times, sizes;
+//	the footer.
+//
+// Numbers are varints (encoding/binary), distances of times zigzag ones. The
+// footer has a fixed size and holds checksums of all that is before it.
+const (
+	magic      = "ambryix1"
+	blockTerms = 64
+	footerSize = 7*8 + 3*4 + 16 + 4 + len(magic)
+	maxTerm    = 1 << 16
+)
+
+// footer says where the parts of a file are.
+type footer struct {
+	Firsts, Documents, End           uint64 // where each begins
+	Docs, Terms, Blocks, Postings    uint64 // counts
+	SumBody, SumFirsts, SumDocuments uint32 // CRC-32C
+	Mark                             [16]byte
+	Sum                              uint32 // of the footer up to here
+	Magic                            [len(magic)]byte
+}
+
+// sum is the checksum of the footer.
+func (f footer) sum() uint32 {
+	var out bytes.Buffer
+	_ = binary.Write(&out, binary.LittleEndian, f) // into memory, never fails
+	return crc32.Checksum(out.Bytes()[:footerSize-4-len(magic)], castagnoli)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// segment is an open file. The documents and the first terms are in memory, the
+// rest is read when it is asked for.
+type segment struct {
+	Segment
+	documents
+	file   *os.File
+	path   string
+	footer footer
+	first  []string // term of each block
+	blocks []extent
+}
+
+// extent is where a block of the dictionary is.
+type extent struct {
+	at     uint64
+	length uint32
+}
+
+const suffix = ".idx"
+
+func pathOf(dir string, id int64) string {
+	return filepath.Join(dir, fmt.Sprintf("%08d%s", id, suffix))
+}
+
+// numberOf returns the number of a file of an index, whole or half written.
+func numberOf(name string) (int64, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok || len(digits) != 8 {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(digits, 10, 64)
+	return id, err == nil
+}
+
+// ErrDamaged is in the error for a file that is not as it was written.
+var ErrDamaged = errors.New("the file of the text index is damaged")
+
+func damaged(what string) error { return fmt.Errorf("%w: %s", ErrDamaged, what) }
+
+func openSegment(dir string, of Segment) (*segment, error) {
+	path := pathOf(dir, of.ID)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the text index: %w", err)
+	}
+	s := &segment{Segment: of, file: f, path: path}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return s, nil
+}
+
+func (s *segment) close() error { return s.file.Close() }
+
+func (s *segment) docs() *documents { return &s.documents }
+
+func (s *segment) find(doc int64) (uint32, bool) {
+	i, ok := slices.BinarySearch(s.ids, doc)
+	return uint32(i), ok && !s.dead.has(uint32(i))
+}
+
+// load reads what is kept in memory.
+func (s *segment) load() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return fmt.Errorf("open the text index: %w", err)
+	}
+	if info.Size() < int64(footerSize) {
+		return damaged("it is too short")
+	}
+	tail := make([]byte, footerSize)
+	if _, err := s.file.ReadAt(tail, info.Size()-int64(footerSize)); err != nil {
+		return fmt.Errorf("read the text index: %w", err)
+	}
+	f := &s.footer
+	if err := binary.Read(bytes.NewReader(tail), binary.LittleEndian, f); err != nil {
+		return fmt.Errorf("read the text index: %w", err)
+	}
+	switch {
+	case string(f.Magic[:]) != magic:
+		return damaged("it has no end")
+	case f.Sum != f.sum():
+		return damaged("a checksum differs")
+	case string(f.Mark[:]) != s.Mark:
+		return damaged("it is of another index")
+	case f.End != uint64(info.Size())-uint64(footerSize) || f.Documents > f.End || f.Firsts > f.Documents,
+		f.Docs > maxDocs || f.Docs > f.End || f.Blocks > f.End:
+		return damaged("its parts do not fit")
+	}
+	if err := s.loadFirsts(); err != nil {
+		return err
+	}
+	return s.loadDocuments()
+}
+
+// section reads a part of the file and compares its checksum.
+func (s *segment) section(from, to uint64, sum uint32) ([]byte, error) {
+	data := make([]byte, to-from)
+	if _, err := s.file.ReadAt(data, int64(from)); err != nil {
+		return nil, fmt.Errorf("read the text index: %w", err)
+	}
+	if crc32.Checksum(data, castagnoli) != sum {
+		return nil, damaged("a checksum differs")
+	}
+	return data, nil
+}
+
+func (s *segment) loadFirsts() error {
+	data, err := s.section(s.footer.Firsts, s.footer.Documents, s.footer.SumFirsts)
+	if err != nil {
+		return err
+	}
+	all := string(data) // the terms are pieces of it
+	in := reader{data: data}
+	end := uint64(0)
+	for range s.footer.Blocks {
+		n := in.number()
+		at := in.at
+		in.skip(n)
+		s.first = append(s.first, all[at:in.at])
+		end += in.number()
+		length := in.number()
+		s.blocks = append(s.blocks, extent{end, uint32(length)})
+		end += length
+		if in.err != nil || length > s.footer.Firsts || end > s.footer.Firsts {
+			return damaged("its dictionary does not fit")
+		}
+	}
+	if end != s.footer.Firsts || in.at != len(data) {
+		return damaged("its dictionary does not fit")
+	}
+	return nil
+}
+
+func (s *segment) loadDocuments() error {
+	data, err := s.section(s.footer.Documents, s.footer.End, s.footer.SumDocuments)
+	if err != nil {
+		return err
+	}
+	in := reader{data: data}
+	n := int(s.footer.Docs)
+	s.ids, s.at, s.sizes, s.dead = make([]int64, n), make([]int64, n), make([]uint16, n), newBits(n)
+	id, at := int64(0), int64(0)
+	for i := range n {
+		id += int64(in.number())
+		s.ids[i] = id
+	}
+	for i := range n {
+		at += in.signed()
+		s.at[i] = at
+	}
+	for i := range n {
+		s.sizes[i] = uint16(in.number())
+	}
+	if in.err != nil || in.at != len(data) || !slices.IsSorted(s.ids) {
+		return damaged("its documents do not fit")
+	}
+	return nil
+}
+
+// word is an entry of the dictionary.
+type word struct {
+	term   string
+	n      int    // postings
+	offset uint64 // of the postings
+	length uint64 // in bytes
+}
+
+// block reads a block of the dictionary and calls each, until that returns false.
+// The terms are good until the next call.
+func (s *segment) block(i int, each func(term []byte, w word) bool) error {
+	data := make([]byte, s.blocks[i].length)
+	if _, err := s.file.ReadAt(data, int64(s.blocks[i].at)); err != nil {
+		return fmt.Errorf("read the text index: %w", err)
+	}
+	in := reader{data: data}
+	offset := in.number()
+	var term []byte
+	for in.at < len(data) {
+		shared, n := in.number(), in.number()
+		if in.err != nil || shared > uint64(len(term)) || n > maxTerm {
+			return damaged("its dictionary does not fit")
+		}
+		term = append(term[:shared], in.bytes(n)...)
+		w := word{n: int(in.number()), offset: offset, length: in.number()}
+		offset += w.length
+		if in.err != nil || offset > s.footer.Firsts || w.length > s.footer.Firsts || w.n > len(s.ids) || uint64(w.n) > w.length {
+			return damaged("its dictionary does not fit")
+		}
+		if !each(term, w) {
+			return nil
+		}
+	}
+	return in.err
+}
+
+// blockOf returns the block that a term is in, if it is in any.
+func (s *segment) blockOf(term string) int {
+	i, exact := slices.BinarySearch(s.first, term)
+	if exact {
+		return i
+	}
+	return i - 1
+}
+
+func (s *segment) list(to []posting, term string) ([]posting, error) {
+	i := s.blockOf(term)
+	if i < 0 {
+		return to, nil
+	}
+	var at word
+	err := s.block(i, func(t []byte, w word) bool {
+		if string(t) == term {
+			at = w
+		}
+		return string(t) < term
+	})
+	if err != nil || at.n == 0 {
+		return to, err
+	}
+	return s.postings(to, at)
+}
+
+// postings reads the list of a term.
+func (s *segment) postings(to []posting, w word) ([]posting, error) {
+	data := make([]byte, w.length)
+	if _, err := s.file.ReadAt(data, int64(w.offset)); err != nil {
+		return to, fmt.Errorf("read the text index: %w", err)
+	}
+	return decode(to, data, w.n, uint64(len(s.ids)))
+}
+
+// decode appends n postings of documents below a place.
+func decode(to []posting, data []byte, n int, below uint64) ([]posting, error) {
+	to = slices.Grow(to, n)
+	doc, at := uint64(0), 0
+	for i := range n {
+		if at+1 >= len(data) {
+			return to, damaged("a list is too short")
+		}
+		step := uint64(data[at])
+		if step < 0x80 {
+			at++
+		} else {
+			var size int
+			if step, size = binary.Uvarint(data[at:]); size <= 0 || at+size >= len(data) {
+				return to, damaged("a list is too short")
+			}
+			at += size
+		}
+		if doc += step; doc >= below || step == 0 && i > 0 || step >= below {
+			return to, damaged("a list has no such document")
+		}
+		to = append(to, posting(doc<<placeBit)|posting(data[at]))
+		at++
+	}
+	if at != len(data) {
+		return to, damaged("a list is too long")
+	}
+	return to, nil
+}
+
+func (s *segment) terms(to []string, beginning string, limit int) ([]string, error) {
+	for i := max(s.blockOf(beginning), 0); i < len(s.first) && limit > 0; i++ {
+		more := true
+		err := s.block(i, func(t []byte, _ word) bool {
+			switch {
+			case bytes.HasPrefix(t, []byte(beginning)):
+				to = append(to, string(t))
+				limit--
+			case string(t) > beginning:
+				more = false
+			}
+			return more && limit > 0
+		})
+		if err != nil || !more {
+			return to, err
+		}
+	}
+	return to, nil
+}
+
+// Verify reads all files and compares the checksums.
+func (x *Index) Verify() error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range x.segments {
+		f := s.footer
+		for _, part := range []struct {
+			from, to uint64
+			sum      uint32
+		}{{0, f.Firsts, f.SumBody}, {f.Firsts, f.Documents, f.SumFirsts}, {f.Documents, f.End, f.SumDocuments}} {
+			h := crc32.New(castagnoli)
+			if _, err := io.Copy(h, io.NewSectionReader(s.file, int64(part.from), int64(part.to-part.from))); err != nil {
+				return fmt.Errorf("read the text index: %w", err)
+			}
+			if h.Sum32() != part.sum {
+				return damaged("a checksum differs")
+			}
+		}
+	}
+	return nil
+}
+
+// reader reads numbers from bytes; the first error stays.
+type reader struct {
+	data []byte
+	at   int
+	err  error
+}
+
+func (r *reader) number() uint64 {
+	n, size := binary.Uvarint(r.data[r.at:])
+	if size <= 0 {
+		r.err = damaged("it is too short")
+		return 0
+	}
+	r.at += size
+	return n
+}
+
+func (r *reader) signed() int64 {
+	n := r.number()
+	return int64(n>>1) ^ -int64(n&1)
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	at := r.at
+	r.skip(n)
+	return r.data[at:r.at]
+}
+
+func (r *reader) skip(n uint64) {
+	if n > uint64(len(r.data)-r.at) {
+		r.err = damaged("it is too short")
+		return
+	}
+	r.at += int(n)
+}

@@ -1,0 +1,171 @@
+package index
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// author writes a file: the terms in order, each with its postings, then the
+// documents.
+type author struct {
+	file   *os.File
+	out    *bufio.Writer
+	err    error
+	footer footer
+	sum    uint32 // of the section at hand
+	at     uint64
+
+	firsts  []byte
+	begun   uint64 // where the postings of the block at hand begin
+	inBlock int
+	last    string // term
+	block   []byte
+	list    []byte
+}
+
+func (x *Index) create(id int64) (*author, error) {
+	f, err := os.OpenFile(pathOf(x.config.Dir, id), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("write the text index: %w", err)
+	}
+	w := &author{file: f, out: bufio.NewWriterSize(f, 256<<10)}
+	_, _ = rand.Read(w.footer.Mark[:]) // never fails
+	copy(w.footer.Magic[:], magic)
+	return w, nil
+}
+
+func (w *author) write(data []byte) {
+	if w.err == nil {
+		_, w.err = w.out.Write(data)
+	}
+	w.sum = crc32.Update(w.sum, castagnoli, data)
+	w.at += uint64(len(data))
+}
+
+// term writes the postings of the next term, which are in order.
+func (w *author) term(term string, list []posting) {
+	if len(list) == 0 {
+		return
+	}
+	w.list = w.list[:0]
+	before := uint32(0)
+	for _, p := range list {
+		w.list = binary.AppendUvarint(w.list, uint64(p.doc()-before))
+		w.list = append(w.list, byte(p))
+		before = p.doc()
+	}
+	shared := 0
+	if w.inBlock == 0 {
+		w.block = binary.AppendUvarint(w.block[:0], w.at)
+		w.firsts = binary.AppendUvarint(w.firsts, uint64(len(term)))
+		w.firsts = append(w.firsts, term...)
+		w.begun = w.at
+	} else {
+		for shared < min(len(term), len(w.last)) && term[shared] == w.last[shared] {
+			shared++
+		}
+	}
+	w.block = binary.AppendUvarint(w.block, uint64(shared))
+	w.block = binary.AppendUvarint(w.block, uint64(len(term)-shared))
+	w.block = append(w.block, term[shared:]...)
+	w.block = binary.AppendUvarint(w.block, uint64(len(list)))
+	w.block = binary.AppendUvarint(w.block, uint64(len(w.list)))
+	w.write(w.list)
+	w.last = term
+	w.footer.Terms++
+	w.footer.Postings += uint64(len(list))
+	if w.inBlock++; w.inBlock == blockTerms {
+		w.endBlock()
+	}
+}
+
+func (w *author) endBlock() {
+	if w.inBlock == 0 {
+		return
+	}
+	w.firsts = binary.AppendUvarint(w.firsts, w.at-w.begun)
+	w.firsts = binary.AppendUvarint(w.firsts, uint64(len(w.block)))
+	w.write(w.block)
+	w.footer.Blocks++
+	w.inBlock = 0
+}
+
+// next begins a section and returns where, and the sum of the one before.
+func (w *author) next() (at uint64, sum uint32) {
+	sum, w.sum = w.sum, 0
+	return w.at, sum
+}
+
+// end writes the rest, and returns after it is on the disk.
+func (w *author) end(d documents) error {
+	w.endBlock()
+	f := &w.footer
+	f.Docs = uint64(len(d.ids))
+	f.Firsts, f.SumBody = w.next()
+	w.write(w.firsts)
+	f.Documents, f.SumFirsts = w.next()
+	w.write(encodeDocuments(d))
+	f.End, f.SumDocuments = w.next()
+	f.Sum = f.sum()
+	if w.err == nil {
+		w.err = binary.Write(w.out, binary.LittleEndian, f)
+	}
+	if w.err == nil {
+		w.err = w.out.Flush()
+	}
+	if w.err == nil {
+		w.err = w.file.Sync()
+	}
+	if err := errors.Join(w.err, w.file.Close()); err != nil {
+		return fmt.Errorf("write the text index: %w", err)
+	}
+	return syncDir(filepath.Dir(w.file.Name()))
+}
+
+// abandon removes what was written.
+func (w *author) abandon() {
+	_ = w.file.Close()
+	_ = os.Remove(w.file.Name())
+}
+
+func encodeDocuments(d documents) []byte {
+	out := make([]byte, 0, 6*len(d.ids))
+	before := int64(0)
+	for _, id := range d.ids {
+		out = binary.AppendUvarint(out, uint64(id-before))
+		before = id
+	}
+	before = 0
+	for _, at := range d.at {
+		out = binary.AppendVarint(out, at-before)
+		before = at
+	}
+	for _, n := range d.sizes {
+		out = binary.AppendUvarint(out, uint64(n))
+	}
+	return out
+}
+
+// syncDir makes sure that a new file is found after a power loss. Windows does
+// so by itself.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("write the text index: %w", err)
+	}
+	err = d.Sync()
+	if err := errors.Join(err, d.Close()); err != nil {
+		return fmt.Errorf("write the text index: %w", err)
+	}
+	return nil
+}
