@@ -268,4 +268,3 @@ func (w *writer) question() string {
 
 func (w *writer) rare() string   { return w.words[vocabulary/3+w.IntN(vocabulary*2/3)] }
 func (w *writer) common() string { return w.words[w.IntN(30)] }
-
