@@ -120,6 +120,7 @@ func (w *writing) giveUp(ctx context.Context, fresh record) error {
 const (
 	writeTries = 200
 	writePause = 5 * time.Millisecond
+	patience   = 20 // tries that wait until the file has been left alone
 )
 
 // write writes one file and returns what was done to it. If somebody else
@@ -132,7 +133,7 @@ func (w *writing) write(f file, again func([]done) error) ([]done, error) {
 		if err := w.skills.backup(f); err != nil {
 			return f.done, err
 		}
-		err := f.write()
+		err := f.write(try <= patience)
 		if err == nil {
 			return f.done, nil
 		}
@@ -142,12 +143,12 @@ func (w *writing) write(f file, again func([]done) error) ([]done, error) {
 		if try == writeTries {
 			return f.done, ambry.Conflict.Errorf("%s is being changed all the time; try again later", f.path)
 		}
+		time.Sleep(writePause)
 		next, err := plan(w.of(f.path), w.skills.look)
 		if err != nil { // somebody is in the middle of writing it
 			if try > writeTries/2 {
 				return f.done, err
 			}
-			time.Sleep(writePause)
 			continue
 		}
 		if len(next) == 0 {

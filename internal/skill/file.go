@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/agent"
@@ -24,6 +25,7 @@ type snapshot struct {
 	exists bool
 	data   []byte
 	mode   fs.FileMode // 0 if it is not there
+	time   time.Time   // when it was changed last
 }
 
 // look reads a file that may be edited. Everything that speaks against it is a
@@ -61,7 +63,7 @@ func read(path, real string) (snapshot, error) {
 	if snap.data, err = io.ReadAll(io.LimitReader(f, maxFile+1)); err != nil {
 		return snap, ambry.Conflict.Errorf("%s cannot be read: %w", path, err)
 	}
-	snap.exists, snap.mode = true, info.Mode()
+	snap.exists, snap.mode, snap.time = true, info.Mode(), info.ModTime()
 	return snap, nil
 }
 
@@ -110,6 +112,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// settling is how long a file has been left alone that nobody is writing.
+const settling = 30 * time.Millisecond
+
 // errChanged says that a file is not as it was when it was read.
 var errChanged = errors.New("somebody else changed it")
 
@@ -121,7 +126,14 @@ func tempPattern(real string) string { return "." + filepath.Base(real) + ".*.am
 // finds the one or the other. A change by somebody else is not lost: it is
 // either seen before, or found when the two files have changed places and put
 // back.
-func (f file) write() error {
+//
+// A file that was changed a moment ago may be only half of what its writer
+// wants it to be. The patient wait until it has been left alone; an empty one is
+// never believed at once.
+func (f file) write(patient bool) error {
+	if f.exists && (patient || len(f.data) == 0) && time.Since(f.time).Abs() < settling {
+		return errChanged
+	}
 	if f.deleted {
 		return f.remove()
 	}

@@ -60,6 +60,7 @@ func homeWorld(t *testing.T, dir string) *world {
 func TestInstallAndRemoveLeaveTheBytes(t *testing.T) {
 	for dir, id := range homes(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			w := homeWorld(t, dir)
 			before := w.files()
 			for _, part := range parts {
@@ -97,6 +98,7 @@ func TestInstallAndRemoveLeaveTheBytes(t *testing.T) {
 func TestPartsComeAndGoInAnyOrder(t *testing.T) {
 	for dir, id := range homes(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			w := homeWorld(t, dir)
 			before := w.files()
 			w.install(id, ambry.Plugin)
@@ -105,6 +107,7 @@ func TestPartsComeAndGoInAnyOrder(t *testing.T) {
 			w.remove(id, ambry.Plugin)
 			w.remove(id, ambry.SkillText)
 			w.remove(id, ambry.SkillText) // nothing is there any more
+			w.remove(id, ambry.Plugin)
 			if diff := cmp.Diff(before, w.files()); diff != "" {
 				t.Errorf("after removal:\n%s", diff)
 			}
@@ -115,10 +118,8 @@ func TestPartsComeAndGoInAnyOrder(t *testing.T) {
 // Without a record of what was done, what is ours is known by what it is.
 func TestWithoutARecordOursStillGoes(t *testing.T) {
 	for dir, id := range homes(t) {
-		if strings.HasSuffix(dir, "by-hand") {
-			continue // that entry is not ours, but cannot be told from it then
-		}
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			w := homeWorld(t, dir)
 			for _, part := range parts {
 				w.install(id, part)

@@ -181,13 +181,14 @@ func (u *undoing) write(f file) error {
 		if err := u.skills.backup(f); err != nil {
 			return err
 		}
-		err := f.write()
+		err := f.write(try <= patience)
 		if err == nil || !errors.Is(err, errChanged) {
 			return err
 		}
 		if try == writeTries {
 			return ambry.Conflict.Errorf("%s is being changed all the time; try again later", f.path)
 		}
+		time.Sleep(writePause)
 		snap, err := u.skills.look(f.path)
 		if err == nil {
 			f, err = u.file(snap)
@@ -196,7 +197,6 @@ func (u *undoing) write(f file) error {
 			if try > writeTries/2 {
 				return err
 			}
-			time.Sleep(writePause)
 			continue
 		}
 		if !f.exists || !f.deleted && bytes.Equal(f.data, f.after) {
@@ -205,19 +205,24 @@ func (u *undoing) write(f file) error {
 	}
 }
 
-// unknown is a record of what there may be of a lesson: of an install that is
-// not on record, or that somebody made by hand.
+// unknown is a record of what there may be of a lesson, of an install that is
+// not on record. An entry that is not quite as we write it is somebody's own.
 func (s *Skills) unknown(a agent.Agent, part ambry.SkillPart) (r record) {
 	for _, e := range s.lesson(a, part) {
-		_, object := e.Value.(edit.Object)
 		d := done{Path: e.Path, Form: e.Form, At: e.At}
-		if e.Form == agent.Whole {
+		switch {
+		case e.Form == agent.Whole:
 			d.Created, d.New = true, e.Text
+		case e.Form == agent.Block || len(e.At.Mine) > 0: // it says that it is ours
+		default:
+			if _, object := e.Value.(edit.Object); !object {
+				continue // a switch may be the person's
+			}
+			if files, err := plan([]agent.Edit{e}, s.look); err != nil || len(files) > 0 {
+				continue
+			}
 		}
-		d.Small = e.Form != agent.Whole && e.Form != agent.Block && !object && len(e.At.Mine) == 0
-		if !d.Small { // a switch may be the person's
-			r.Done = append(r.Done, d)
-		}
+		r.Done = append(r.Done, d)
 	}
 	return r
 }
