@@ -114,6 +114,7 @@ type Query struct {
 	After         time.Time `json:"after,omitzero" doc:"Only what happened at this time or later"`
 	Before        time.Time `json:"before,omitzero" doc:"Only what happened before this time"`
 	ContextBudget int       `json:"contextBudget,omitempty" minimum:"0" maximum:"200000" doc:"Tokens that injectedContext may take; 2000 if absent"`
+	Plain         bool      `json:"plain,omitempty" doc:"query is what somebody said: quotes, dashes and names with a colon in it mean nothing special"`
 	Verbose       bool      `json:"verbose,omitempty" doc:"Also return debug"`
 }
 

@@ -46,12 +46,13 @@ func TestAgents(t *testing.T) {
 	}
 	for i, c := range installed {
 		before := installed[(i+len(installed)-1)%len(installed)]
-		if i == 0 {
-			w.add(factOf(before)) // nobody was told of it yet
-		}
 		t.Run(c.name, func(t *testing.T) {
 			defer w.dump(t)
-			w.at(t).day(c, factOf(before))
+			at := w.at(t)
+			if !at.knows(factOf(before).word) {
+				at.add(factOf(before)) // nobody was told of it yet
+			}
+			at.day(c, factOf(before))
 		})
 	}
 }
@@ -76,6 +77,11 @@ func (w *world) at(t *testing.T) *world {
 	other := *w
 	other.t = t
 	return &other
+}
+
+func (w *world) knows(word string) bool {
+	a, err := w.memory.Search(w.t.Context(), ambry.Query{Query: word})
+	return err == nil && len(a.Hits) > 0
 }
 
 func (w *world) add(f fact) {
@@ -104,13 +110,13 @@ func (w *world) day(c cli, earlier fact) {
 	if !w.model.Saw(own.word) {
 		w.t.Fatal("the model was not asked; the test sees nothing")
 	}
-	w.until("what the agent was told is in the memory", func() bool {
-		a, err := w.memory.Search(w.t.Context(), ambry.Query{Query: own.word})
-		return err == nil && len(a.Hits) > 0
-	})
+	w.until("what the agent was told is in the memory", func() bool { return w.knows(own.word) })
 
 	w.model.Forget()
 	w.must(c.ask(w, earlier.ask))
+	for _, r := range w.model.Requests() {
+		w.t.Logf("%s asked %s", c.name, r.Path)
+	}
 	injected := w.model.Saw(earlier.word) && w.model.Saw("<recalled_history")
 	if injected != c.injects {
 		w.t.Errorf("with the prompt, what another agent was told reached the model: %v, want %v", injected, c.injects)

@@ -25,7 +25,7 @@ const Variable = "AMBRY_HOOKS"
 
 // How long an agent waits at most.
 const (
-	promptWait = 300 * time.Millisecond
+	promptWait = 800 * time.Millisecond
 	otherWait  = 2 * time.Second // a turn has ended: nobody is waiting for words
 )
 
@@ -203,7 +203,7 @@ func (c *call) recall(asked string) string {
 	var text string
 	c.ask(func(m Memory) error {
 		a, err := m.Search(c.ctx, ambry.Query{
-			Query: clip(asked), Limit: limit, ContextBudget: budget, Source: c.agent.id, SessionID: c.said.session,
+			Query: clip(asked), Limit: limit, ContextBudget: budget, Source: c.agent.id, SessionID: c.said.session, Plain: true,
 		})
 		text = a.InjectedContext
 		return err

@@ -167,6 +167,16 @@ func TestNothingIsGivenTwiceNorWhatTheSessionSaidItself(t *testing.T) {
 	w.silent("codex", "UserPromptSubmit", asks("earlier", question))
 }
 
+func TestAPromptIsNoQuery(t *testing.T) {
+	w := newWorld(t)
+	w.learn("codex", "earlier", question, fact)
+	for _, prompt := range []string{`"how long is the quarantine of a flaky test?"`, `why is "importer" quarantine "as long" as -flaky`, "project:web importer quarantine after:2031", "quarantine of the importer -test"} {
+		if out := w.hook("claude-code", "UserPromptSubmit", asks("s-"+string(rune('a'+len(prompt)%26)), prompt)); !strings.Contains(out, fact) {
+			t.Errorf("%s: got %s (%v)", prompt, out, w.reason)
+		}
+	}
+}
+
 func TestNothingIsSaidWhenNothingIsGoodEnough(t *testing.T) {
 	w := newWorld(t)
 	w.learn("codex", "earlier", question, fact)

@@ -113,7 +113,7 @@ func queryOf(b ambry.TurnStart, agent string) ambry.Query {
 	}
 	return ambry.Query{
 		Query: b.Query, Limit: b.Limit, Layers: b.Layers, Project: b.Project, ContextBudget: b.ContextBudget,
-		Source: agent, SessionID: b.SessionID,
+		Source: agent, SessionID: b.SessionID, Plain: true,
 	}
 }
 

@@ -51,7 +51,7 @@ func parse(c *words.Cutter, q ambry.Query, now time.Time) asked {
 		Layers: q.Layers, Tags: q.Tags, Agents: q.Agents, Project: q.Project, Session: q.InSession,
 		After: q.After, Before: q.Before,
 	}}
-	oneLine := !strings.Contains(strings.TrimSpace(q.Query), "\n")
+	oneLine := !q.Plain && !strings.Contains(strings.TrimSpace(q.Query), "\n")
 	var text, not []string
 	for rest := q.Query; ; {
 		var field string
@@ -61,6 +61,8 @@ func parse(c *words.Cutter, q ambry.Query, now time.Time) asked {
 			break
 		}
 		switch {
+		case quoted && q.Plain:
+			text = append(text, field)
 		case quoted:
 			if p := strings.ToLower(strings.TrimSpace(field)); p != "" {
 				a.phrases = append(a.phrases, p)
