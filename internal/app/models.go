@@ -73,6 +73,7 @@ func (s *service) newBroker(ctx context.Context, bus *event.Bus, changed func())
 	if err != nil {
 		return nil, err
 	}
+	s.secrets = secrets
 	return broker.New(ctx, broker.Config{
 		Providers: all.Providers(), Setup: s.db.ModelSetup, Secrets: secrets, Ledger: s.db,
 		HTTP: s.modelClient(), Policy: s.modelPolicy, Log: s.log, Now: now,

@@ -20,6 +20,7 @@ import (
 	"ambry.dev/ambry/internal/mcp/upstream"
 	"ambry.dev/ambry/internal/relay"
 	"ambry.dev/ambry/internal/scan"
+	"ambry.dev/ambry/internal/secret"
 	"ambry.dev/ambry/internal/server"
 	"ambry.dev/ambry/internal/settings"
 	"ambry.dev/ambry/internal/skill"
@@ -79,6 +80,7 @@ type service struct {
 	outgoing *outgoing
 	db       *state.DB
 	tokens   *tokens
+	secrets  *secret.Store // of the person; set by newBroker
 	log      *slog.Logger
 
 	models       *broker.Broker

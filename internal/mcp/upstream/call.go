@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ambry.dev/ambry"
 )
 
 // tool returns what calls a tool of the upstream.
@@ -349,6 +351,9 @@ func (m *member) failure(err error) string {
 	}
 	if f, ok := errors.AsType[*fault](err); ok {
 		return fmt.Sprintf("%s %s.", name, f.why)
+	}
+	if e, ok := errors.AsType[*ambry.Error](err); ok {
+		return fmt.Sprintf("%s %s.", name, e.Message)
 	}
 	return fmt.Sprintf("%s did not answer as MCP wants it, or with more than %d bytes.", name, maxMessage)
 }

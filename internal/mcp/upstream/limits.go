@@ -26,7 +26,7 @@ const (
 	maxMessageText = 2 << 10  // bytes of an error, or of what a progress says
 	talkRate       = 200      // notifications a second
 	talkBurst      = 1000     // at once
-	talkDropped    = 20_000   // of which were too many, and the connection is cut
+	talkDropped    = 5000     // of which were too many, and the connection is cut
 	maxValues      = 100      // of a completion
 )
 

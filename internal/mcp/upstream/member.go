@@ -177,6 +177,9 @@ func because(err error) string {
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return fmt.Sprintf("refuses with the error %d of JSON-RPC", e.Code)
 	}
+	if e, ok := errors.AsType[*ambry.Error](err); ok {
+		return e.Message
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "does not answer in time"
 	}
