@@ -19,10 +19,10 @@ TARGETS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 PACKAGES   = $$(go list ./... | grep -v '/e2e')
 GOLDENS    = $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
 
-.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e fuzz bench quality gen notice cross release clean
+.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e fuzz bench quality conformance gen notice cross release clean
 
 help:
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: cc ## modules, a C compiler for the race detector, git hooks
 	go mod download
@@ -84,6 +84,9 @@ bench: build ## the numbers of the product; with BASE=REF the benchmarks of both
 
 quality: ## how well the memory finds; with DATA=DIR the public sets too
 	go run ./bench/quality -floors $(if $(DATA),-data '$(DATA)')
+
+conformance: build ## the official MCP suite against the bridge and its client; needs npm
+	@scripts/conformance.sh
 
 gen: notice ## reference pages, golden files, NOTICE
 	go test -count=1 $(GOLDENS) -update

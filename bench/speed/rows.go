@@ -37,7 +37,7 @@ func (b *bench) all(ctx context.Context) error {
 	}
 	defer s.stop()
 	for _, measure := range []func(context.Context, *service) error{
-		b.ingest, b.rescan, b.freshness, b.searches, b.health, b.adds,
+		b.ingest, b.rescan, b.freshness, b.searches, b.agents, b.health, b.adds,
 	} {
 		if err := measure(ctx, s); err != nil {
 			return err
