@@ -39,7 +39,7 @@ const floors = `
 3  skill               language agent edit event home
 3  converse            language channel memory model redact
 3  account             language secret event home
-3  keep                language secret event home memory state
+3  keep                language secret event home memory state keep/foreign
 3  memory/recall       language memory/store memory/words memory/when model
 3  memory/learn        language memory/store memory/words model
 3  memory/host         language memory redact web
@@ -54,6 +54,7 @@ const floors = `
 2  memory              language redact
 2  hook                language redact home
 2  agent/*             language agent edit
+2  keep/foreign        language
 2  channel/*           language channel
 2  model/*             language model
 1  memory/store        language memory/words memory/index

@@ -25,6 +25,7 @@ var Events = []Payload{
 	SkillRemoved{},
 	SkillDrifted{},
 	MemoryStateChanged{},
+	DataProgress{},
 	SettingsChanged{},
 }
 

@@ -148,3 +148,105 @@ type BackupMade struct {
 	Bytes  int64     `json:"bytes"`
 	MadeAt time.Time `json:"madeAt"`
 }
+
+// ExportFormat is how an export is written.
+type ExportFormat string
+
+// The formats.
+const (
+	ExportArchive  ExportFormat = "archive"  // a zip that import reads back
+	ExportMarkdown ExportFormat = "markdown" // a folder of texts for people
+)
+
+// ExportData writes everything that is remembered to a new file or folder.
+type ExportData struct {
+	TargetPath string       `json:"targetPath,omitempty" maxLength:"4096" doc:"A directory, or the name of the new file or folder; absolute and below the home directory of the person. In our own exports if absent"`
+	Format     ExportFormat `json:"format,omitempty" enum:"archive,markdown" doc:"archive if absent"`
+}
+
+// ExportedFile is a file of an export.
+type ExportedFile struct {
+	Name    string `json:"name"`
+	Bytes   int64  `json:"bytes"`
+	SHA256  string `json:"sha256"`
+	Records int64  `json:"records"`
+}
+
+// ExportManifest says what an export holds.
+type ExportManifest struct {
+	Format    string           `json:"format"`
+	Version   int              `json:"version"`
+	CreatedAt time.Time        `json:"createdAt"`
+	Program   string           `json:"program"`
+	Counts    map[string]int64 `json:"counts"`
+	Files     []ExportedFile   `json:"files"`
+}
+
+// DataExported is the receipt of [ExportData].
+type DataExported struct {
+	ExportPath string         `json:"exportPath"`
+	Bytes      int64          `json:"bytes"`
+	Manifest   ExportManifest `json:"manifest"`
+}
+
+// ImportData reads memories that another program, or an export of ours, holds.
+type ImportData struct {
+	Path   string        `json:"path" minLength:"1" maxLength:"4096" doc:"File or folder, absolute"`
+	From   string        `json:"from,omitempty" maxLength:"64" doc:"Which program wrote it; found out if absent"`
+	Policy RestorePolicy `json:"policy,omitempty" enum:"skip,replace,newer" doc:"For our own exports: what becomes of what is there already and differs; skip if absent"`
+	DryRun bool          `json:"dryRun,omitempty" doc:"Only say what is in it"`
+}
+
+// DataImported is the receipt of [ImportData].
+type DataImported struct {
+	From          string   `json:"from"`
+	DryRun        bool     `json:"dryRun,omitempty"`
+	Notes         int      `json:"notes" doc:"Memories found in it"`
+	Conversations int      `json:"conversations"`
+	Added         int      `json:"added"`
+	Updated       int      `json:"updated"`
+	Unchanged     int      `json:"unchanged" doc:"Was there already"`
+	Skipped       int      `json:"skipped" doc:"Could not be read, or was kept as it is"`
+	Forgotten     int      `json:"forgotten" doc:"Was forgotten here, and stays so"`
+	Redactions    int      `json:"redactions"`
+	Problems      []string `json:"problems,omitempty" doc:"The first ones"`
+}
+
+// DataRevealed is the answer to a request to show our directory.
+type DataRevealed struct {
+	OK       bool   `json:"ok"`
+	DataPath string `json:"dataPath"`
+	Opened   bool   `json:"opened" doc:"False where there is no file manager"`
+}
+
+// DataPart is what a part of our directory takes.
+type DataPart struct {
+	Name  string `json:"name"`
+	Path  string `json:"path" doc:"Below our directory"`
+	Bytes int64  `json:"bytes"`
+	Files int    `json:"files"`
+	Free  string `json:"free,omitempty" doc:"How to have less of it"`
+}
+
+// DataSizes is what our directory takes.
+type DataSizes struct {
+	DataPath  string       `json:"dataPath"`
+	Bytes     int64        `json:"bytes"`
+	Parts     []DataPart   `json:"parts"`
+	Backups   []BackupMade `json:"backups"`
+	PerDay    int64        `json:"bytesPerDay" doc:"How the memory has grown since the oldest backup; 0 if that is not known"`
+	Freeable  int64        `json:"freeableBytes" doc:"Backups, exports and logs together"`
+	MeasureAt time.Time    `json:"measuredAt"`
+}
+
+// DataProgress tells how far an export or an import has come, a few times a
+// second.
+type DataProgress struct {
+	Operation string `json:"operation" enum:"export,import"`
+	Phase     string `json:"phase" enum:"read,done,failed"`
+	Records   int64  `json:"records"`
+	Bytes     int64  `json:"bytes"`
+}
+
+// Topic names the event.
+func (DataProgress) Topic() string { return "data.progress" }

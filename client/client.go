@@ -33,6 +33,7 @@ type Client struct {
 	token string
 	agent string // who asks, "" if nobody said so
 	http  *http.Client
+	slow  *http.Client // waits for an answer without a limit of its own
 }
 
 // New returns a client of the service at base, such as http://127.0.0.1:4711.
@@ -43,18 +44,23 @@ func New(base, token string) (*Client, error) {
 	if err != nil || u.Scheme != "http" || u.Hostname() != "127.0.0.1" || u.Port() == "" || u.User != nil {
 		return nil, ambry.InvalidArgument.Errorf("the address of a service is http://127.0.0.1:PORT")
 	}
-	return &Client{base: "http://" + u.Host, token: token, http: &http.Client{
-		// No proxy, whatever the environment says, and no redirect: a token is sent
-		// to the service or nowhere.
+	return &Client{base: "http://" + u.Host, token: token, http: newHTTP(time.Minute), slow: newHTTP(0)}, nil
+}
+
+// newHTTP returns a client that waits so long for an answer to begin; 0 means as
+// long as the request lives. No proxy, whatever the environment says, and no
+// redirect: a token is sent to the service or nowhere.
+func newHTTP(wait time.Duration) *http.Client {
+	return &http.Client{
 		Transport: &http.Transport{
 			DialContext:           (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
-			ResponseHeaderTimeout: time.Minute,
+			ResponseHeaderTimeout: wait,
 			DisableCompression:    true,
 			MaxIdleConnsPerHost:   8,
 			IdleConnTimeout:       30 * time.Second,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}
 }
 
 // Find returns a client of the service whose files are in home, with what its
@@ -101,7 +107,10 @@ func ReadRuntimeFile(home string) (ambry.RuntimeFile, error) {
 
 // Close lets go of the connections that are not in use. The client may be used
 // again.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	c.slow.CloseIdleConnections()
+}
 
 // BaseURL is the address of the service, without a slash at the end.
 func (c *Client) BaseURL() string { return c.base }

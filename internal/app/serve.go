@@ -16,6 +16,7 @@ import (
 	"ambry.dev/ambry/internal/broker"
 	"ambry.dev/ambry/internal/event"
 	"ambry.dev/ambry/internal/home"
+	"ambry.dev/ambry/internal/keep"
 	"ambry.dev/ambry/internal/mcp"
 	"ambry.dev/ambry/internal/mcp/upstream"
 	"ambry.dev/ambry/internal/relay"
@@ -121,13 +122,21 @@ func (s *service) run(ctx context.Context) error {
 	}
 	others := s.newUpstreams()
 	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, As: notes{memory}.as, Version: s.options.Version, Log: s.log, Others: others})
-	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, skills, memory, bus, bridge, others).Routes())
+	keeper := s.newKeeper(scanner, memory, bus)
+	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, skills, memory, bus, bridge, others, keeper).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
 	// reverse of who needs whom.
 	stopMemory := start(ctx, "memory runtime", s.log, memory.Run)
 	defer stopMemory()
-	stopScanner := start(ctx, "scanner", s.log, scanner.Run)
+	stopScanner := start(ctx, "scanner", s.log, func(ctx context.Context) error {
+		if err := s.resumeDeletion(ctx, keeper, memory); err != nil {
+			s.log.Error("go on deleting; nothing is read before that is done", "err", err)
+			<-ctx.Done()
+			return nil
+		}
+		return scanner.Run(ctx)
+	})
 	defer stopScanner()
 	stopSpool := start(ctx, "spool", s.log, spool.Run)
 	defer stopSpool()
@@ -206,7 +215,7 @@ func (s *service) webConfig() web.Config {
 	}
 }
 
-func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge, others *upstream.Pool) *server.Server {
+func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge, others *upstream.Pool, keeper *keep.Keeper) *server.Server {
 	return &server.Server{
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
@@ -217,6 +226,8 @@ func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *me
 		Internal:       relay.Routes(s.models, s.runtimeToken),
 		Scans:          scans,
 		Skills:         skills,
+		Data:           keeper,
+		Care:           memory,
 		Health:         func(ctx context.Context) ambry.Health { return s.health(ctx, memory) },
 		Memory:         web.NewProxy(web.ProxyConfig{Target: memory.target, DialContext: s.outgoing.DialContext}),
 		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),

@@ -49,6 +49,15 @@ func (s *Server) Routes() []web.Route {
 
 		web.Get("/api/v1/integrations/capabilities", "What Ambry is connected with, and how that is", s.capabilities).Tag("integrations"),
 
+		web.Get("/api/local-data", "What our directory takes, part by part", s.dataSizes).Tag("local data"),
+		web.Delete("/api/local-data", "Delete everything", s.deleteData).Tag("local data"),
+		web.Post("/api/local-data/reveal", "Show our directory in the file manager", s.revealData).Tag("local data"),
+		web.Post("/api/local-data/export", "Write everything to a new file or folder", s.exportData).Tag("local data"),
+		web.Post("/api/local-data/import", "Add an export, or what another program remembers", s.importData).Tag("local data"),
+		web.Post("/api/local-data/verify", "Look whether words stand anywhere in our files", s.checkData).Tag("local data"),
+		web.Post("/api/local-data/backup", "Copy the memory into its backups", s.backupData).Tag("local data"),
+		web.Post("/api/local-data/rebuild", "Make what is derived from the memories anew", s.rebuildData).Tag("local data"),
+
 		web.Proxy("/api/v1/memory/", "The memory runtime: search, add, read, forget", s.Memory).ForAgents(memoryForAgents).Tag("memory"),
 		web.Proxy("/api/v1/panel/", "The memory runtime: what the panel shows", s.Memory).ForAgents(panelForAgents).Tag("memory"),
 		web.Proxy("/api/v1/sessions/", "The memory runtime: sessions while they happen", s.Memory).ForAgents(toldByAgents).Tag("memory"),

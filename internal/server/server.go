@@ -61,6 +61,8 @@ type Server struct {
 
 	Scans  Scans
 	Skills Skills
+	Data   LocalData
+	Care   MemoryCare
 	Health func(ctx context.Context) ambry.Health
 	Memory http.Handler // hands requests on to the memory runtime
 	Events http.Handler // the event stream

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/event"
+	"ambry.dev/ambry/internal/keep"
+	"ambry.dev/ambry/internal/redact"
+	"ambry.dev/ambry/internal/scan"
+)
+
+func (s *service) newKeeper(scanner *scan.Scanner, memory *memoryRuntime, bus *event.Bus) *keep.Keeper {
+	return &keep.Keeper{
+		Home: s.home, UserHome: s.options.UserHome, Version: s.options.Version,
+		Memory: memory, Intake: intake{memory}, State: s.db, StopScan: scanner.Stop, Bus: bus, Log: s.log, Now: now,
+	}
+}
+
+// intake is the memory as an import sees it: secrets are taken out here, before
+// anything goes on.
+type intake struct{ memory *memoryRuntime }
+
+// AddNote adds a note.
+func (i intake) AddNote(ctx context.Context, n ambry.Note, key string) (ambry.Memory, error) {
+	return i.memory.Add(ctx, redact.CleanNote(n), key)
+}
+
+// AddConversations adds conversations.
+func (i intake) AddConversations(ctx context.Context, cs []ambry.Conversation) (ambry.Imported, error) {
+	clean := make([]redact.Conversation, len(cs))
+	for n, c := range cs {
+		clean[n] = redact.Clean(c)
+	}
+	return i.memory.Import(ctx, clean)
+}
+
+// resumeWait is how often a deletion that was broken off asks for the memory.
+const resumeWait = 200 * time.Millisecond
+
+// resumeDeletion goes on with a deletion that was broken off, once the memory is
+// there.
+func (s *service) resumeDeletion(ctx context.Context, k *keep.Keeper, memory *memoryRuntime) error {
+	if _, err := os.Stat(filepath.Join(s.home.Dir(), keep.IntentName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for {
+		if _, err := memory.Status(ctx); err == nil {
+			return k.Resume(ctx)
+		}
+		select {
+		case <-time.After(resumeWait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
