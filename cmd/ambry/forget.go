@@ -41,6 +41,7 @@ them. Backups and exports that have them are listed, and removed with
   ambry forget --session 0199a3f2-77aa-7c11-b0b6-0d5e6f1f2a3b
   ambry forget --id trace_0199a3f2
   ambry forget --verify "project nightingale" --dry-run`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if id {
 				f.IDs = args

@@ -131,6 +131,8 @@ func (p *program) dataCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
 		Short: "Show what Ambry's directory takes, and what can be freed",
+		Long: `Data shows how large each part of Ambry's directory is, by how much the memory
+grows, and what can be freed. It deletes nothing.`,
 		Example: `  ambry data
   ambry data --reveal`,
 		Args: cobra.NoArgs,
@@ -195,6 +197,8 @@ func (p *program) deleteDataCommand() *cobra.Command {
 the service knows and every choice you made, consent included. Exports and
 config.yaml stay, and so do the histories of the agents themselves. It is whole
 or does not happen: broken off in the middle, the next start ends it.`,
+		Example: `  ambry wipe
+  ambry wipe --all --yes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !yes && (p.json || !p.agrees("Delete everything that is remembered?")) {

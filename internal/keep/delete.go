@@ -83,7 +83,7 @@ func (k *Keeper) deleteNow(ctx context.Context, scope ambry.Scope) (ambry.DataDe
 		return out, err
 	}
 	out.Removed["memories"], out.Removed["sessions"], out.Removed["turns"], out.Removed["calls"] = wiped.Memories, wiped.Sessions, wiped.Turns, wiped.Calls
-	for _, dir := range []string{"backups", "damaged"} {
+	for _, dir := range []string{"backups", "damaged", "spool"} { // the spool has turns that hooks told of
 		if out.Removed[dir], err = emptyDir(filepath.Join(k.Home.Dir(), dir)); err != nil {
 			return out, err
 		}
