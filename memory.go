@@ -52,6 +52,7 @@ type Memory struct {
 	Title     string    `json:"title"`
 	Summary   string    `json:"summary"`
 	Tags      []string  `json:"tags"`
+	Rule      Rule      `json:"rule,omitempty" doc:"By which it was learned; absent for traces and notes"`
 	Agent     string    `json:"agent,omitempty" doc:"Agent it came from; empty for a note added over the API"`
 	Project   string    `json:"project,omitempty"`
 	SessionID string    `json:"sessionId,omitempty" doc:"The agent's id of the session"`
@@ -68,6 +69,7 @@ type Detail struct {
 	Body    string   `json:"body"`
 	Session *Session `json:"session,omitempty"`
 	Turn    *Turn    `json:"turn,omitempty" doc:"The turn it is the trace of, whole"`
+	Learned *Learned `json:"learned,omitempty" doc:"How it was learned, if it was"`
 }
 
 // Note is a memory that somebody states outright, over the API or a tool.
@@ -223,22 +225,51 @@ type Provenance struct {
 	MemoryID string  `json:"memoryId"`
 	Source   Source  `json:"source"`
 	Session  Session `json:"session"`
-	Turn     *Turn   `json:"turn,omitempty"`
+	Turn     *Turn   `json:"turn,omitempty" doc:"For what was learned, the first turn that says so"`
+
+	Evidence []Evidence `json:"evidence,omitempty" doc:"Of what was learned: the first turns that say so, up to 20"`
 }
 
 // MemoryHealth is what the runtime says of itself.
 type MemoryHealth struct {
-	OK            bool      `json:"ok"`
-	Version       string    `json:"version"`
-	UptimeMs      int64     `json:"uptimeMs"`
-	SchemaVersion int       `json:"schemaVersion"`
-	Memories      int64     `json:"memories"`
-	Sessions      int64     `json:"sessions"`
-	Writable      bool      `json:"writable" doc:"False when the disk is full or read-only; reads go on"`
-	Reason        string    `json:"reason,omitempty" doc:"Why it is not writable"`
-	ServerTime    time.Time `json:"serverTime"`
+	OK            bool             `json:"ok"`
+	Version       string           `json:"version"`
+	UptimeMs      int64            `json:"uptimeMs"`
+	Mode          string           `json:"mode" enum:"local" doc:"The memory is on this machine"`
+	SchemaVersion int              `json:"schemaVersion"`
+	Memories      int64            `json:"memories"`
+	Sessions      int64            `json:"sessions"`
+	Writable      bool             `json:"writable" doc:"False when the disk is full or read-only; reads go on"`
+	Reason        string           `json:"reason,omitempty" doc:"Why it is not writable"`
+	Storage       StorageHealth    `json:"storage"`
+	Learning      LearnHealth      `json:"learning"`
+	Capabilities  RuntimeAbilities `json:"capabilities"`
+	ServerTime    time.Time        `json:"serverTime"`
 
 	Embedding *EmbeddingState `json:"embedding,omitempty" doc:"Absent when memories are found by their words only"`
+}
+
+// StorageHealth is what the runtime says of its file, in the names of older clients.
+type StorageHealth struct {
+	Backend       string `json:"backend" enum:"sqlite"`
+	SchemaVersion string `json:"schemaVersion"`
+	FullText      string `json:"fullText" enum:"fts5"`
+	ChangeLog     bool   `json:"changeLog"`
+	Idempotency   bool   `json:"idempotency"`
+	Ready         bool   `json:"ready" doc:"It can be written"`
+	Bytes         int64  `json:"bytes" doc:"On the disk"`
+}
+
+// LearnHealth says how far the runtime is with learning.
+type LearnHealth struct {
+	Rules   int   `json:"rules" doc:"Version of the rules"`
+	Waiting int64 `json:"waiting" doc:"Turns that were not looked at yet, up to 10000"`
+}
+
+// RuntimeAbilities is what a runtime can do.
+type RuntimeAbilities struct {
+	Tools  []string `json:"tools"`
+	Layers []Layer  `json:"memoryLayers"`
 }
 
 // EmbeddingState is how far memories can be found by what they mean.
@@ -289,6 +320,7 @@ type SourceCount struct {
 // ItemsQuery selects a page of memories, newest first.
 type ItemsQuery struct {
 	Layer   Layer
+	Rule    Rule
 	Status  Status
 	Text    string
 	Agent   string

@@ -94,7 +94,7 @@ func (a *asker) fill(ctx context.Context, sessions []ambry.Conversation) error {
 	if n.Added != n.Turns {
 		return fmt.Errorf("import: %d of %d turns are new; ids are not unique", n.Added, n.Turns)
 	}
-	return nil
+	return a.engine.LearnAll(ctx) // what was learned is found too, as everywhere
 }
 
 // all asks the questions, as many at a time as there are cores.

@@ -146,6 +146,13 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 		ln.Close()
 		return err
 	}
+	learning, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.Learn(learning)
+	}()
+	defer func() { stop(); <-done }() // before the store is closed
 	return (&web.Server{Handler: handler, Log: r.log}).Serve(ctx, ln)
 }
 

@@ -103,6 +103,14 @@ type Insight interface {
 	// which there are 10,000 at most. Those that are not there are left out.
 	Processing(ctx context.Context, ids []string) (ambry.Processing, error)
 
+	// RetryProcessing has a trace looked at again for what can be learned from it.
+	// Nothing else about a memory can fail.
+	RetryProcessing(ctx context.Context, id string) (ambry.Retried, error)
+
+	// ForgetTask deletes all that is remembered of a session, by the id of its
+	// episode, as [Runtime.Forget] deletes a memory.
+	ForgetTask(ctx context.Context, id, key string) (ambry.ForgottenTask, error)
+
 	// Related returns the neighbours of a memory in its session, and up to limit
 	// memories of its project that share rare words with it; 0 means 10.
 	Related(ctx context.Context, id string, limit int) (ambry.Related, error)

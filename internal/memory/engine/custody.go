@@ -140,6 +140,8 @@ func cleanRecord(rec *store.Record) (found int) {
 		if m.Body != nil {
 			wash(m.Body)
 		}
+	case rec.Claim != nil:
+		wash(&rec.Claim.Project, &rec.Claim.Title, &rec.Claim.Body)
 	case rec.LiveSession != nil:
 		wash(&rec.LiveSession.Key)
 	case rec.LiveTurn != nil:

@@ -6,10 +6,12 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory"
+	"ambry.dev/ambry/internal/memory/learn"
 	"ambry.dev/ambry/internal/memory/meaning"
 	"ambry.dev/ambry/internal/memory/recall"
 	"ambry.dev/ambry/internal/memory/store"
@@ -41,6 +43,7 @@ type Engine struct {
 	store   *store.Store
 	recall  *recall.Recall
 	given   *given
+	learner *learn.Learner
 	version string
 	now     func() time.Time
 	log     *slog.Logger
@@ -61,6 +64,7 @@ func New(c Config) *Engine {
 	if e.meaning = c.Meaning; e.meaning != nil {
 		e.recall.UseMeaning(e.meaning, c.Fit)
 	}
+	e.learner = learn.New(c.Store, e.log)
 	e.began = e.now()
 	return e
 }
@@ -122,10 +126,23 @@ func (e *Engine) Status(ctx context.Context) (ambry.MemoryHealth, error) {
 	}
 	now := e.now()
 	return ambry.MemoryHealth{
-		OK: h.Writable, Version: e.version, UptimeMs: now.Sub(e.began).Milliseconds(), SchemaVersion: h.SchemaVersion,
-		Memories: h.Memories, Sessions: h.Sessions, Writable: h.Writable, Reason: h.Reason, ServerTime: now.UTC(),
-		Embedding: embedding,
+		OK: h.Writable, Version: e.version, UptimeMs: now.Sub(e.began).Milliseconds(), Mode: "local", SchemaVersion: h.SchemaVersion,
+		Memories: h.Memories, Sessions: h.Sessions, Writable: h.Writable, Reason: h.Reason,
+		Storage: ambry.StorageHealth{
+			Backend: "sqlite", SchemaVersion: strconv.Itoa(h.SchemaVersion), FullText: "fts5", ChangeLog: true, Idempotency: true,
+			Ready: h.Writable, Bytes: h.Bytes,
+		},
+		Learning:     ambry.LearnHealth{Rules: learn.Version, Waiting: h.Unlearned},
+		Capabilities: ambry.RuntimeAbilities{Tools: tools, Layers: ambry.Layers},
+		Embedding:    embedding,
+		ServerTime:   now.UTC(),
 	}, nil
+}
+
+// tools are the operations that a runtime has, in the names of older clients.
+var tools = []string{
+	"session.open", "session.close", "turn.start", "turn.complete", "memory.search", "memory.add", "memory.get", "memory.patch", "memory.delete",
+	"memory.import", "memory.feedback", "memory.source", "memory.related", "panel.overview", "panel.analysis", "panel.items", "panel.tasks", "panel.sessions",
 }
 
 // Source says where a memory came from.

@@ -36,6 +36,16 @@ func (e *Engine) Processing(ctx context.Context, ids []string) (ambry.Processing
 	return e.withEmbedding(ctx, p)
 }
 
+// RetryProcessing has a trace learned from again.
+func (e *Engine) RetryProcessing(ctx context.Context, id string) (ambry.Retried, error) {
+	return e.store.RetryProcessing(ctx, id)
+}
+
+// ForgetTask deletes all that is remembered of a session.
+func (e *Engine) ForgetTask(ctx context.Context, id, key string) (ambry.ForgottenTask, error) {
+	return e.store.ForgetTask(ctx, id, key)
+}
+
 // The limits of what is asked.
 const (
 	maxProcessing  = 10_000

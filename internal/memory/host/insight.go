@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/web"
@@ -27,6 +28,39 @@ func (h *host) processing(ctx context.Context, in *struct {
 },
 ) (*web.JSON[ambry.Processing], error) {
 	return reply(h.memory.Processing(ctx, in.Body.MemoryIDs))
+}
+
+func (h *host) retry(ctx context.Context, in *ByID) (*web.JSON[ambry.Retried], error) {
+	return reply(h.memory.RetryProcessing(ctx, in.ID))
+}
+
+func (h *host) retryAll(ctx context.Context, in *struct {
+	Body struct {
+		ambry.Caller
+		MemoryIDs []string `json:"memoryIds" maxItems:"200" nullable:"false"`
+	}
+},
+) (*web.JSON[ambry.RetriedAll], error) {
+	out := ambry.RetriedAll{Items: []ambry.Retried{}, ServerTime: time.Now().UTC()}
+	for _, id := range in.Body.MemoryIDs {
+		r, err := h.memory.RetryProcessing(ctx, id)
+		if ambry.KindOf(err) == ambry.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, r)
+	}
+	return reply(out, nil)
+}
+
+func (h *host) forgetTask(ctx context.Context, in *struct {
+	ByID
+	Keyed
+},
+) (*web.JSON[ambry.ForgottenTask], error) {
+	return reply(h.memory.ForgetTask(ctx, in.ID, in.Key))
 }
 
 func (h *host) related(ctx context.Context, in *struct {

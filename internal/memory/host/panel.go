@@ -20,6 +20,7 @@ func (h *host) overview(ctx context.Context, _ *web.None) (*web.JSON[ambry.Overv
 func (h *host) items(ctx context.Context, in *struct {
 	Paged
 	Layer   ambry.Layer  `query:"layer" enum:"L1,L2,L3,Skill"`
+	Rule    ambry.Rule   `query:"rule" enum:"decision,preference,correction,command,fix,fact,task" doc:"Only what was learned by this rule"`
 	Status  ambry.Status `query:"status" enum:"activated,resolving,archived,deleted"`
 	Text    string       `query:"q" maxLength:"4096" doc:"Only what matches these words"`
 	Agent   string       `query:"sourceAgent" maxLength:"128"`
@@ -28,7 +29,7 @@ func (h *host) items(ctx context.Context, in *struct {
 },
 ) (*web.JSON[ambry.Items], error) {
 	return reply(h.memory.Items(ctx, ambry.ItemsQuery{
-		Layer: in.Layer, Status: in.Status, Text: in.Text,
+		Layer: in.Layer, Rule: in.Rule, Status: in.Status, Text: in.Text,
 		Agent: in.Agent, Exclude: in.Exclude, Project: in.Project, Page: in.Page,
 	}))
 }

@@ -32,6 +32,8 @@ func RunInsight(t *testing.T, open func(t *testing.T) Insightful) {
 		{"TasksArePaged", taskPages},
 		{"TaskTellsItsTurns", taskTurns},
 		{"ProcessingIsDone", processing},
+		{"ProcessingIsTriedAgain", processingAgain},
+		{"TaskIsForgotten", taskForgotten},
 		{"RelatedNeighbours", relatedNeighbours},
 		{"RelatedByRareWords", relatedWords},
 	} {
@@ -199,6 +201,44 @@ func processing(t *testing.T, m Insightful) {
 	}
 	_, err = m.Processing(t.Context(), make([]string, 10_001))
 	wantKind(t, "too many", err, ambry.InvalidArgument)
+}
+
+func processingAgain(t *testing.T, m Insightful) {
+	mustImport(t, m, session("codex", "s", [2]string{"what is a heron", "a bird"}))
+	trace := mustSearch(t, m, ambry.Query{Query: "heron"}).Hits[0].ID
+	r, err := m.RetryProcessing(t.Context(), trace)
+	if err != nil || !r.Accepted || r.Job == nil || r.Job.MemoryID != trace || r.Processing.MemoryID != trace || r.Processing.State != ambry.TextReady {
+		t.Errorf("of a trace: got %+v, %v", r, err)
+	}
+	note := mustAdd(t, m, ambry.Note{Content: "a remark"}, "").ID
+	if r, err := m.RetryProcessing(t.Context(), note); err != nil || r.Accepted || r.Job != nil || r.Processing.MemoryID != note {
+		t.Errorf("of a note: got %+v, %v", r, err)
+	}
+	_, err = m.RetryProcessing(t.Context(), "trace_00000000000000000000")
+	wantKind(t, "of nothing", err, ambry.NotFound)
+}
+
+func taskForgotten(t *testing.T, m Insightful) {
+	gone := session("codex", "gone", [2]string{"what is a heron", "a bird"}, [2]string{"what is a bittern", "a bird"})
+	mustImport(t, m, gone, session("codex", "stays", [2]string{"what is a stork", "a bird"}))
+	tasks, err := m.Tasks(t.Context(), ambry.TasksQuery{Text: "heron"})
+	if err != nil || len(tasks.Tasks) != 1 {
+		t.Fatalf("got %+v, %v", tasks, err)
+	}
+	id := tasks.Tasks[0].ID
+	f, err := m.ForgetTask(t.Context(), id, "once")
+	if err != nil || !f.OK || f.ID != id || !slices.Equal(f.MemoryIDs, tasks.Tasks[0].MemoryIDs) || f.ServerTime.IsZero() {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	if again, err := m.ForgetTask(t.Context(), id, "once"); err != nil || !slices.Equal(again.MemoryIDs, f.MemoryIDs) {
+		t.Errorf("again: got %+v, %v", again, err)
+	}
+	mustImport(t, m, gone)
+	if tasks, err = m.Tasks(t.Context(), ambry.TasksQuery{}); err != nil || len(tasks.Tasks) != 1 || tasks.Tasks[0].Episode.SessionID != "stays" {
+		t.Errorf("left: got %+v, %v", tasks, err)
+	}
+	_, err = m.ForgetTask(t.Context(), id, "")
+	wantKind(t, "of nothing", err, ambry.NotFound)
 }
 
 func mustRelate(t *testing.T, m Insightful, id string) ambry.Related {

@@ -42,6 +42,14 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 	if err != nil {
 		return nil, err
 	}
+	// What was learned takes nobody's place among those that are looked at.
+	if n := learnedOf(texts); n > 0 && len(texts) < len(rows) {
+		more, err := r.store.Texts(ctx, rows[len(texts):], n, 0)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, more...)
+	}
 	m := newMatcher(c, a)
 	out := make([]ranked, 0, len(texts))
 	for _, t := range texts {
@@ -53,7 +61,7 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		out[len(out)-1].signs[byWords] = scores[t.Row]
 	}
 	r.weighMeaning(a, out, alike)
-	judge(a, out, r.now())
+	judgeApart(a, out, r.now())
 	slices.SortStableFunc(out, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), y.text.CreatedAt.Compare(x.text.CreatedAt))
 	})

@@ -95,6 +95,7 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	if len(asked.phrases) > 0 {
 		total = len(best)
 	}
+	best = folded(best)
 	best = best[:min(limit, len(best))]
 	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(total, len(best)), ServerTime: r.now().UTC()}
 	for i := range best {

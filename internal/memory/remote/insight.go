@@ -31,6 +31,23 @@ func (c *Client) Processing(ctx context.Context, ids []string) (p ambry.Processi
 	return p, c.do(req, &p)
 }
 
+// RetryProcessing has a trace learned from again.
+func (c *Client) RetryProcessing(ctx context.Context, id string) (r ambry.Retried, err error) {
+	path, err := memoryPath(id)
+	if err != nil {
+		return r, err
+	}
+	return r, c.write(ctx, http.MethodPost, path+"/processing/retry", "", nil, &r)
+}
+
+// ForgetTask deletes all that is remembered of a session.
+func (c *Client) ForgetTask(ctx context.Context, id, key string) (f ambry.ForgottenTask, err error) {
+	if !isID(id) {
+		return f, ambry.NotFound.Errorf("there is no task of that id")
+	}
+	return f, c.write(ctx, http.MethodDelete, "/api/v1/panel/tasks/"+id, key, nil, &f)
+}
+
 // Related returns what has to do with a memory.
 func (c *Client) Related(ctx context.Context, id string, limit int) (r ambry.Related, err error) {
 	path, err := memoryPath(id)

@@ -25,7 +25,7 @@ func (c *Client) Overview(ctx context.Context) (o ambry.Overview, err error) {
 // Items returns a page of memories, newest first.
 func (c *Client) Items(ctx context.Context, q ambry.ItemsQuery) (items ambry.Items, err error) {
 	query := given(map[string]string{
-		"layer": string(q.Layer), "status": string(q.Status), "q": q.Text,
+		"layer": string(q.Layer), "rule": string(q.Rule), "status": string(q.Status), "q": q.Text,
 		"sourceAgent": q.Agent, "project": q.Project, "page": page(q.Page),
 	})
 	query["excludedSourceAgents"] = q.Exclude

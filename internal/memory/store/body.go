@@ -169,10 +169,15 @@ func (u unpacker) unpackShown(packed []byte) ([]message, error) {
 		m.Role, m.Text = ambry.Role(v.GetStringBytes("role")), string(v.GetStringBytes("text"))
 		m.Line, m.Offset = v.GetInt("line"), v.GetInt64("offset")
 		for _, c := range v.GetArray("calls") {
-			m.Calls = append(m.Calls, ambry.ToolCall{
+			call := ambry.ToolCall{
 				Name:  string(c.GetStringBytes("name")),
 				Input: string(c.GetStringBytes("input")), Output: string(c.GetStringBytes("output")),
-			})
+				Done: c.GetBool("done"), Failed: c.GetBool("failed"),
+			}
+			if code := c.Get("exitCode"); code != nil {
+				call.ExitCode = new(code.GetInt())
+			}
+			m.Calls = append(m.Calls, call)
 		}
 		out = append(out, m)
 	}

@@ -21,6 +21,15 @@ var wrong = []struct{ rule, query string }{
 		WITH recount AS (SELECT layer, status, agent, coalesce(project, 0) AS project, count(*) AS n FROM memory GROUP BY 1, 2, 3, 4)
 		SELECT r.layer, t.layer, r.n, t.n FROM recount AS r FULL JOIN (SELECT * FROM tally WHERE n <> 0) AS t USING (layer, status, agent, project)
 		WHERE r.n IS NOT t.n`},
+	{"what was learned is counted", `
+		WITH recount AS (SELECT rule, layer, status, agent, coalesce(project, 0) AS project, count(*) AS n FROM memory WHERE rule <> '' GROUP BY 1, 2, 3, 4, 5)
+		SELECT r.rule, t.rule, r.n, t.n FROM recount AS r FULL JOIN (SELECT * FROM learned_tally WHERE n <> 0) AS t USING (rule, layer, status, agent, project)
+		WHERE r.n IS NOT t.n`},
+	{"what was learned has a claim and evidence", `SELECT m.id FROM memory AS m WHERE (m.rule <> '') IS NOT (EXISTS (
+		SELECT 1 FROM claim AS c JOIN evidence AS e ON e.claim = c.id WHERE c.memory = m.id AND c.need > 0))`},
+	{"what was learned has an origin", `SELECT m.id FROM memory AS m LEFT JOIN turn AS t ON t.id = m.origin WHERE (m.rule <> '') IS NOT (t.id IS NOT NULL)`},
+	{"no claim is without evidence", `SELECT id FROM claim WHERE id NOT IN (SELECT claim FROM evidence)`},
+	{"one claim of a topic stands", `SELECT hex(topic) FROM claim WHERE memory IS NOT NULL AND valid_to = 0 GROUP BY topic HAVING count(*) > 1`},
 	{"days are counted", `
 		WITH recount AS (SELECT floor(created_at / 86400000.0) AS day, count(*) AS n FROM memory GROUP BY 1)
 		SELECT r.day, r.n, d.n FROM recount AS r FULL JOIN (SELECT * FROM day WHERE n <> 0) AS d USING (day) WHERE r.n IS NOT d.n`},

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -38,7 +39,7 @@ type random struct {
 }
 
 func (r *random) step() {
-	switch r.IntN(14) {
+	switch r.IntN(17) {
 	case 0, 1, 2, 3, 4:
 		mustImport(r.t, r.s, r.conversation())
 	case 5:
@@ -68,6 +69,15 @@ func (r *random) step() {
 		c := store.Call{ID: id, Tool: r.pick("memory_search", "memory_add"), Agent: r.pick("", "codex"), At: day, Took: time.Duration(r.IntN(1e9))}
 		c.Output.Hits = []ambry.LoggedHit{{ID: memory, Score: r.Float64(), Injected: r.IntN(2) == 0}}
 		r.s.Record(func() store.Call { return c })
+	case 14, 15:
+		r.learn()
+	case 16:
+		var again bytes.Buffer
+		if r.IntN(8) == 0 {
+			r.allow(r.s.Dump(r.t.Context(), &again), "")
+			_, err := r.s.Restore(r.t.Context(), records(r.t, again.Bytes()), ambry.TakeTheirs)
+			r.allow(err, "")
+		}
 	case 12:
 		r.tell()
 	case 13:
@@ -77,6 +87,27 @@ func (r *random) step() {
 		_, err := r.s.Feedback(r.t.Context(), r.id(), ambry.Feedback{Verdict: verdict, SearchID: r.pick("", "search1", "search2")}, "")
 		r.allow(err, ambry.NotFound)
 	}
+}
+
+// learn makes claims of the turns that wait, about few topics.
+func (r *random) learn() {
+	lessons, err := r.s.Lessons(r.t.Context(), 1+r.IntN(20), 1<<20)
+	r.allow(err, "")
+	var all []store.Learned
+	for _, l := range lessons {
+		one := store.Learned{Lesson: l}
+		for range r.IntN(3) {
+			c := store.Claim{
+				Rule: ambry.Rules[r.IntN(len(ambry.Rules))], Layer: ambry.L2, Project: r.pick("", "/p"), Value: r.pick("a", "b", "c"),
+				Title: r.words(), Body: r.words(), Sure: r.Float64(), Need: r.IntN(3), Later: r.IntN(9) == 0,
+			}
+			c.Topic, c.Most = store.TopicOf(c.Project, r.pick("1", "2", "3", "4")), r.IntN(2) == 0
+			c.Ends = r.IntN(6) == 0
+			one.Claims = append(one.Claims, c)
+		}
+		all = append(all, one)
+	}
+	r.allow(r.s.Learn(r.t.Context(), all), "")
 }
 
 // exchange is one of few, so that agents and logs tell of the same.

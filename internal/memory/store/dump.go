@@ -60,7 +60,7 @@ func (d *dumper) dump() error {
 		return err
 	}
 	for _, part := range []func() error{
-		d.dumpSessions, d.dumpTurns, d.dumpMemories, d.dumpLive, d.dumpForgotten, d.dumpUses, d.dumpCalls,
+		d.dumpSessions, d.dumpTurns, d.dumpMemories, d.dumpClaims, d.dumpLive, d.dumpForgotten, d.dumpUses, d.dumpCalls,
 	} {
 		if err := part(); err != nil {
 			return err
@@ -188,15 +188,15 @@ func (d *dumper) sharedTurn(id int64, t RecordTurn) error {
 
 func (d *dumper) dumpMemories() error {
 	return d.each(`SELECT m.public, m.layer, m.status, a.name, coalesce(p.path, ''), coalesce(m.session, 0), coalesce(t.external, ''), coalesce(t.part, 0),
-			coalesce(t.session, 0), m.turn_ref, m.created_at, m.updated_at, m.version, m.edited, m.title, m.summary, m.tags, m.body
-		FROM memory AS m JOIN agent AS a ON a.id = m.agent LEFT JOIN project AS p ON p.id = m.project LEFT JOIN turn AS t ON t.id = m.turn
+			coalesce(t.session, 0), m.turn_ref, m.created_at, m.updated_at, m.version, m.edited, m.title, m.summary, m.tags, m.body, m.rule
+		FROM memory AS m JOIN agent AS a ON a.id = m.agent LEFT JOIN project AS p ON p.id = m.project LEFT JOIN turn AS t ON t.id = coalesce(m.turn, m.origin)
 		ORDER BY m.id`, func(rows *sql.Rows) error {
 		var m RecordMemory
 		var session, owner, created, updated int64
 		var turn Named
 		var tags string
 		err := rows.Scan(&m.ID, &m.Layer, &m.Status, &m.Agent, &m.Project, &session, &turn.ID, &turn.Part, &owner, &m.TurnRef,
-			&created, &updated, &m.Version, &m.Edited, &m.Title, &m.Summary, &tags, &m.Body)
+			&created, &updated, &m.Version, &m.Edited, &m.Title, &m.Summary, &tags, &m.Body, &m.Rule)
 		if err != nil {
 			return err
 		}
@@ -211,6 +211,9 @@ func (d *dumper) dumpMemories() error {
 		if owner != 0 {
 			turn.Agent = d.sessions[owner].Agent
 			m.Turn = &turn
+			if m.Rule != "" {
+				m.Turn, m.Origin = nil, &turn
+			}
 		}
 		return d.json.Encode(Record{Memory: &m})
 	})

@@ -44,6 +44,9 @@ func (t *tx) forget(id string) (ambry.Forgotten, error) {
 	if err := t.secure(); err != nil {
 		return ambry.Forgotten{}, err
 	}
+	if err := t.unsay(m); err != nil {
+		return ambry.Forgotten{}, err
+	}
 	if err := t.drop(m); err != nil {
 		return ambry.Forgotten{}, err
 	}
@@ -102,6 +105,9 @@ func (t *tx) dropTurn(turn, session int64) error {
 	}
 	delete(t.w.gists, turn)
 	t.countTurns(session, c.negated())
+	if err := t.revoke(turn); err != nil {
+		return err
+	}
 	for _, q := range []string{
 		`UPDATE live_turn SET state = 'forgotten', turn = NULL WHERE turn = ?`,
 		`DELETE FROM copy WHERE turn = ?`, `DELETE FROM turn WHERE id = ?`,

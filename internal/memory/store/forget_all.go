@@ -95,7 +95,8 @@ func (t *tx) forgetChosen(c chosen) error {
 		return err
 	}
 	for _, id := range c.memories {
-		if _, err := t.forget(id); err != nil {
+		// What was learned from a turn may have gone with it.
+		if _, err := t.forget(id); err != nil && ambry.KindOf(err) != ambry.NotFound {
 			return err
 		}
 	}
@@ -287,7 +288,7 @@ func (t *tx) chooseMemories(f ambry.Forget, c *chosen) error {
 		}
 	}
 	for _, s := range c.sessions {
-		if err := take(t.strings(`SELECT public FROM memory WHERE session = ?`, s)); err != nil {
+		if err := take(t.strings(`SELECT public FROM memory WHERE session = ? AND rule = ''`, s)); err != nil {
 			return err
 		}
 	}

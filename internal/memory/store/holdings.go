@@ -50,6 +50,10 @@ var holdings = []holding{
 	{table: "recall_time"},
 	{table: "feedback", by: "memory"}, // its note is a person's word about the memory, not the memory
 	{table: "uses", by: "memory"},
+	{table: "claim"}, // its text is of its evidence, and goes with it; see revoke
+	{table: "evidence"},
+	{table: "unlearned"},
+	{table: "learned_tally"},
 	{table: "live_session"},
 	{table: "live_turn"},
 }

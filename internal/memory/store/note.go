@@ -264,7 +264,7 @@ func (t *tx) patch(id string, p ambry.Patch) (ambry.Memory, error) {
 		}
 	}
 	if p.Status != nil {
-		m.cell.status = string(*p.Status)
+		m.cell.status, m.edited = string(*p.Status), m.edited|editedStatus
 	}
 	if m != old {
 		if err := t.rewrite(old, m); err != nil {

@@ -136,7 +136,11 @@ func (s *Store) Items(ctx context.Context, q ambry.ItemsQuery) (ambry.Items, err
 	var counted, listed conditions
 	filterItems(&counted, "", q)
 	filterItems(&listed, "m.", q)
-	return s.items(ctx, q.Page, listed, `SELECT coalesce(sum(n), 0) FROM tally`+counted.where(), counted.args)
+	tally := `tally`
+	if q.Rule != "" {
+		tally = `learned_tally`
+	}
+	return s.items(ctx, q.Page, listed, `SELECT coalesce(sum(n), 0) FROM `+tally+counted.where(), counted.args)
 }
 
 // ItemsOf is like [Store.Items], but only of the given rows.
@@ -182,6 +186,9 @@ func (s *Store) items(ctx context.Context, page int, c conditions, count string,
 
 // filterItems limits rows of memory, or cells of tally, which share the columns.
 func filterItems(c *conditions, prefix string, q ambry.ItemsQuery) {
+	if q.Rule != "" {
+		c.add(prefix+"rule = ? AND "+prefix+"rule <> ''", q.Rule)
+	}
 	if q.Layer != "" {
 		c.add(prefix+"layer = ?", q.Layer)
 	}

@@ -121,16 +121,3 @@ func (s *Store) scanTurn(rows *sql.Rows) (ambry.Turn, error) {
 	}
 	return b.turn(id, part, at), nil
 }
-
-// Source says where a memory came from, or fails with [ambry.NotFound].
-func (s *Store) Source(ctx context.Context, id string) (ambry.Provenance, error) {
-	d, err := s.Get(ctx, id)
-	if err != nil {
-		return ambry.Provenance{}, err
-	}
-	p := ambry.Provenance{MemoryID: d.ID, Source: d.Source, Turn: d.Turn}
-	if d.Session != nil {
-		p.Session = *d.Session
-	}
-	return p, nil
-}

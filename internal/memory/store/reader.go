@@ -145,11 +145,14 @@ func collectRows[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, erro
 const (
 	memoryColumns = `m.public, m.layer, m.status, m.title, m.summary, m.tags, a.name, coalesce(p.path, ''),
 	coalesce(s.external, ''), coalesce(t.external, m.turn_ref), coalesce(f.path, ''), coalesce(t.line, 0),
-	coalesce(t.start, 0), coalesce(t.stop, 0), coalesce(t.row, ''), m.created_at, m.updated_at, m.version`
+	coalesce(t.start, 0), coalesce(t.stop, 0), coalesce(t.row, ''), m.created_at, m.updated_at, m.version, m.rule`
 
 	memoryTables = `memory AS m JOIN agent AS a ON a.id = m.agent
 	LEFT JOIN project AS p ON p.id = m.project LEFT JOIN session AS s ON s.id = m.session
-	LEFT JOIN turn AS t ON t.id = m.turn LEFT JOIN source AS f ON f.id = t.source`
+	LEFT JOIN turn AS t ON t.id = coalesce(m.turn, m.origin) LEFT JOIN source AS f ON f.id = t.source`
+
+	// tracedBody is the text of the turn, if the memory is its trace.
+	tracedBody = `iif(m.turn IS NULL, NULL, t.body)`
 )
 
 // scanMemory reads memoryColumns, and whatever columns stand after them.
@@ -160,7 +163,7 @@ func scanMemory(row scanner, more ...any) (ambry.Memory, error) {
 	fields := []any{
 		&m.ID, &m.Layer, &m.Status, &m.Title, &m.Summary, &tags, &m.Agent, &m.Project,
 		&m.SessionID, &m.TurnID, &m.Source.Path, &m.Source.Line, &m.Source.Offset, &m.Source.End, &m.Source.Row,
-		&created, &updated, &m.Version,
+		&created, &updated, &m.Version, &m.Rule,
 	}
 	if err := row.Scan(append(fields, more...)...); err != nil {
 		return ambry.Memory{}, err
@@ -194,7 +197,7 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 		var packed []byte
 		var part int
 		var sessionID sql.NullInt64
-		m, err := scanMemory(r.row(`SELECT `+memoryColumns+`, m.body, t.body, coalesce(t.part, 0), m.session
+		m, err := scanMemory(r.row(`SELECT `+memoryColumns+`, m.body, `+tracedBody+`, coalesce(t.part, 0), m.session
 			FROM `+memoryTables+` WHERE m.public = ?`, id), &note, &packed, &part, &sessionID)
 		ok, err := found(err)
 		switch {
@@ -213,7 +216,8 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 			d.Session = &public
 		}
 		if packed == nil {
-			return nil
+			d.Learned, err = r.learned(m)
+			return err
 		}
 		b, err := s.unpack(packed)
 		if err != nil {

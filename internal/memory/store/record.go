@@ -21,6 +21,7 @@ type Record struct {
 	Continuation *RecordContinuation `json:"continuation,omitempty"`
 	Turn         *RecordTurn         `json:"turn,omitempty"`
 	Memory       *RecordMemory       `json:"memory,omitempty"`
+	Claim        *RecordClaim        `json:"claim,omitempty"`
 	LiveSession  *RecordLiveSession  `json:"liveSession,omitempty"`
 	LiveTurn     *RecordLiveTurn     `json:"liveTurn,omitempty"`
 	Tombstone    *RecordTombstone    `json:"tombstone,omitempty"`
@@ -103,6 +104,33 @@ type RecordMemory struct {
 	Summary   string    `json:"summary,omitempty"`
 	Tags      []string  `json:"tags,omitempty"`
 	Body      *string   `json:"body,omitempty"`
+	Rule      string    `json:"rule,omitempty"`   // by which it was learned
+	Origin    *Named    `json:"origin,omitempty"` // the turn it was learned from
+}
+
+// RecordClaim is something that turns say, by the rules of package learn. The
+// memory that it is has an id made of its layer and key.
+type RecordClaim struct {
+	Key      Hex              `json:"key"`
+	Topic    Hex              `json:"topic"`
+	Rule     string           `json:"rule"`
+	Layer    string           `json:"layer"`
+	Project  string           `json:"project,omitempty"`
+	Need     int64            `json:"need"`
+	Most     bool             `json:"most,omitempty"`
+	Instead  Hex              `json:"instead,omitempty"`
+	Title    string           `json:"title,omitempty"`
+	Body     string           `json:"body,omitempty"`
+	Evidence []RecordEvidence `json:"evidence"`
+}
+
+// RecordEvidence is a turn that says so.
+type RecordEvidence struct {
+	Named
+	At   time.Time `json:"at,omitzero"`
+	Nth  int64     `json:"nth,omitempty"`
+	Sure float64   `json:"sure"`
+	Hash Hex       `json:"hash"`
 }
 
 // Named names a session, or a turn, by the agent and the agent's own id.

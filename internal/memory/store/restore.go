@@ -19,13 +19,13 @@ func (s *Store) Restore(ctx context.Context, records []Record, p ambry.RestorePo
 	var done ambry.Restored
 	err := s.write(ctx, groupBytes, func(t *tx) error {
 		done = ambry.Restored{Lines: len(records)}
-		r := restorer{tx: t, policy: p, done: &done}
+		r := restorer{tx: t, policy: p, done: &done, topics: topics{}}
 		for i := range records {
 			if err := r.record(&records[i]); err != nil {
 				return err
 			}
 		}
-		return nil
+		return t.resolve(r.topics)
 	})
 	return done, err
 }
@@ -34,6 +34,7 @@ type restorer struct {
 	*tx
 	policy ambry.RestorePolicy
 	done   *ambry.Restored
+	topics topics // of claims
 }
 
 // fate is what becomes of a record.
@@ -77,6 +78,8 @@ func (r *restorer) record(rec *Record) error {
 		return r.turn(rec.Turn)
 	case rec.Memory != nil:
 		return r.restoreMemory(rec.Memory)
+	case rec.Claim != nil:
+		return r.restoreClaim(rec.Claim)
 	case rec.LiveSession != nil:
 		return r.liveSession(rec.LiveSession)
 	case rec.LiveTurn != nil:
@@ -267,6 +270,9 @@ func (r *restorer) insertTurn(rec *RecordTurn, owner session, key digest, c cont
 	}
 	r.countTurns(owner.id, c.counts)
 	r.w.gists.put(id, c.terms.gist())
+	if err := r.unlearned(id); err != nil {
+		return err
+	}
 	for _, held := range rec.Copies {
 		s, err := r.holder(rec.Agent, held.Session)
 		if err != nil {
@@ -341,9 +347,9 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 		return nil
 	}
 	if there {
-		m.id, m.cell, m.session, m.turn, m.created = old.id, cell{layer: old.cell.layer, status: rec.Status, agent: old.cell.agent, project: old.cell.project}, old.session, old.turn, old.created
+		m.id, m.cell, m.session, m.turn, m.created = old.id, cell{layer: old.cell.layer, status: rec.Status, agent: old.cell.agent, project: old.cell.project, rule: old.cell.rule}, old.session, old.turn, old.created
 		m.version = old.version // rewrite counts on
-		if rec.Body != nil && old.turn == 0 {
+		if rec.Body != nil && old.turn == 0 && old.cell.rule == "" {
 			if err := r.exec(`UPDATE memory SET body = ? WHERE id = ?`, *rec.Body, old.id); err != nil {
 				return fmt.Errorf("restore a memory: %w", err)
 			}
@@ -376,7 +382,7 @@ func (r *restorer) memoryOf(rec *RecordMemory) (m memoryRow, gone bool, err erro
 		return m, false, ambry.InvalidArgument.Errorf("a memory of the export has no id, layer or text")
 	}
 	m = memoryRow{public: rec.ID, created: millis(rec.CreatedAt), version: max(rec.Version, 1), edited: rec.Edited, title: rec.Title, summary: rec.Summary}
-	m.cell = cell{layer: rec.Layer, status: rec.Status}
+	m.cell = cell{layer: rec.Layer, status: rec.Status, rule: rec.Rule}
 	if m.tags, err = formatTags(rec.Tags); err != nil {
 		return m, false, err
 	}
@@ -394,6 +400,13 @@ func (r *restorer) memoryOf(rec *RecordMemory) (m memoryRow, gone bool, err erro
 			return m, false, err
 		}
 		m.session = s.id
+	}
+	if rec.Rule != "" {
+		if rec.Origin == nil {
+			return m, true, nil
+		}
+		m.origin, _, err = r.turnOf(rec.Origin)
+		return m, m.origin == 0, err
 	}
 	if rec.Turn != nil {
 		if m.turn, m.session, err = r.turnOf(rec.Turn); err != nil {
@@ -413,9 +426,9 @@ func (r *restorer) insertMemory(rec *RecordMemory, m memoryRow) error {
 	}
 	var err error
 	m.id, err = r.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, turn_ref, created_at, updated_at,
-			version, edited, title, summary, tags, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			version, edited, title, summary, tags, body, rule, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), null(m.session), null(m.turn), rec.TurnRef, m.created,
-		millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body)
+		millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body, m.cell.rule, null(m.origin))
 	if err != nil {
 		return fmt.Errorf("restore a memory: %w", err)
 	}

@@ -112,9 +112,11 @@ func (w *writer) scrub(how int) error {
 // sweep takes out what nothing refers to any more.
 func (t *tx) sweep() error {
 	for _, q := range []string{
-		`DELETE FROM project WHERE id NOT IN (SELECT project FROM session WHERE project IS NOT NULL UNION SELECT project FROM memory WHERE project IS NOT NULL)`,
+		`DELETE FROM project WHERE id NOT IN (SELECT project FROM session WHERE project IS NOT NULL UNION SELECT project FROM memory WHERE project IS NOT NULL
+			UNION SELECT project FROM claim WHERE project IS NOT NULL)`,
 		`DELETE FROM source WHERE id NOT IN (SELECT source FROM turn WHERE source IS NOT NULL UNION SELECT source FROM copy WHERE source IS NOT NULL)`,
 		`DELETE FROM tally WHERE n = 0`,
+		`DELETE FROM learned_tally WHERE n = 0`,
 		`DELETE FROM day WHERE n = 0`,
 	} {
 		if _, err := t.w.conn.ExecContext(t.ctx, q); err != nil {

@@ -217,7 +217,7 @@ type packedText struct {
 
 // packedTexts reads no further than Texts promises.
 func (r reader) packedTexts(ids string, least, budget int) ([]packedText, error) {
-	rows, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(t.id, 0), t.body
+	rows, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(m.turn, 0), `+tracedBody+`
 		FROM json_each(?) AS j CROSS JOIN `+memoryTables+` WHERE m.id = j.value`, ids)
 	if err != nil {
 		return nil, err

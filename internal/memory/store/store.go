@@ -59,6 +59,8 @@ type Store struct {
 	trouble trouble
 	watch   VectorWatch // nil if nobody wants to know
 
+	arrived chan struct{} // turns wait to be learned from
+
 	journal      *journal
 	closeJournal sync.Once
 
@@ -78,7 +80,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		jobs:    make(chan *job, maxGroup),
 		done:    make(chan struct{}),
 
-		merge: merging{more: make(chan struct{}, 1)},
+		merge:   merging{more: make(chan struct{}, 1)},
+		arrived: make(chan struct{}, 1),
 
 		statements: map[string]*sql.Stmt{},
 
@@ -152,6 +155,8 @@ type Health struct {
 	SchemaVersion int
 	Memories      int64
 	Sessions      int64
+	Unlearned     int64 // turns that were not learned from yet, up to 10,000
+	Bytes         int64 // on the disk
 	Writable      bool
 	Reason        string // why it is not writable
 }
@@ -159,11 +164,12 @@ type Health struct {
 // Health reports the state and the first counts. It fails only if the memory
 // cannot be read.
 func (s *Store) Health(ctx context.Context) (Health, error) {
-	h := Health{SchemaVersion: len(migrations)}
+	h := Health{SchemaVersion: len(migrations), Bytes: s.size()}
 	h.Reason = s.trouble.reason()
 	h.Writable = h.Reason == ""
 	err := s.readers.QueryRowContext(ctx, `
-		SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions FROM total`).Scan(&h.Memories, &h.Sessions)
+		SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions, (SELECT count(*) FROM (SELECT 1 FROM unlearned LIMIT 10000)) FROM total`).Scan(
+		&h.Memories, &h.Sessions, &h.Unlearned)
 	if err != nil {
 		return Health{}, fmt.Errorf("read counters: %w", failure(err))
 	}

@@ -13,6 +13,7 @@ import (
 const (
 	editedTitle = 1 << iota
 	editedSummary
+	editedStatus
 )
 
 // row is what the writer needs to know of a memory.
@@ -28,15 +29,16 @@ type memoryRow struct {
 	title   string
 	summary string
 	tags    string
+	origin  int64 // the turn it was learned from
 }
 
 const memoryRowColumns = `id, public, layer, status, agent, coalesce(project, 0), coalesce(session, 0), coalesce(turn, 0),
-	created_at, version, edited, title, summary, tags`
+	created_at, version, edited, title, summary, tags, rule, coalesce(origin, 0)`
 
 func (m *memoryRow) fields() []any {
 	return []any{
 		&m.id, &m.public, &m.cell.layer, &m.cell.status, &m.cell.agent, &m.cell.project, &m.session, &m.turn,
-		&m.created, &m.version, &m.edited, &m.title, &m.summary, &m.tags,
+		&m.created, &m.version, &m.edited, &m.title, &m.summary, &m.tags, &m.cell.rule, &m.origin,
 	}
 }
 
@@ -53,6 +55,9 @@ func (m memoryRow) scope() (scope, error) {
 func (t *tx) trace(turn int64, key digest, s session, c content) error {
 	t.w.gists.put(turn, c.terms.gist())
 	if err := t.moved(turn); err != nil {
+		return err
+	}
+	if err := t.unlearned(turn); err != nil {
 		return err
 	}
 	var m memoryRow

@@ -23,6 +23,7 @@ type tx struct {
 
 	stored  []Placed // vectors
 	emptied bool     // the memory was wiped
+	queued  bool     // turns wait to be learned from
 
 	told *bool // whether any turn was told of; nil before anybody asked
 }
@@ -48,6 +49,7 @@ type cell struct {
 	layer, status string
 	agent         int64
 	project       int64 // 0 for none
+	rule          string
 }
 
 // countMemory adds n memories that happened at a time.
@@ -88,6 +90,14 @@ func (t *tx) flush() error {
 			ON CONFLICT DO UPDATE SET n = n + excluded.n`, c.layer, c.status, c.agent, c.project, n)
 		if err != nil {
 			return fmt.Errorf("count memories: %w", err)
+		}
+		if c.rule == "" {
+			continue
+		}
+		err = t.exec(`INSERT INTO learned_tally (rule, layer, status, agent, project, n) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET n = n + excluded.n`, c.rule, c.layer, c.status, c.agent, c.project, n)
+		if err != nil {
+			return fmt.Errorf("count what was learned: %w", err)
 		}
 	}
 	for day, n := range t.days {

@@ -87,6 +87,7 @@ type writer struct {
 	after      []func() // what they do when it is on the disk
 	pruned     int64    // when keys were pruned, Unix milliseconds
 	prunedLog  int64    // likewise, the counters of calls
+	queued     bool     // turns wait to be learned from
 	tidy       bool     // nothing was written since it tidied up
 	secure     bool     // what is deleted is overwritten
 }
@@ -217,6 +218,10 @@ func (w *writer) commit(jobs []*job) error {
 	if _, full := w.store.index.Unsaved(); full {
 		w.save()
 	}
+	if w.queued {
+		w.queued = false
+		w.store.wake()
+	}
 	return nil
 }
 
@@ -251,6 +256,7 @@ func (w *writer) attempt(j *job) error {
 	if err == nil {
 		w.entries, w.after, w.stored = append(w.entries, t.entries...), append(w.after, t.after...), append(w.stored, t.stored...)
 		w.emptied = w.emptied || t.emptied
+		w.queued = w.queued || t.queued
 	}
 	return err
 }

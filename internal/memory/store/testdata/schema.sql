@@ -12,6 +12,25 @@ CREATE TABLE change (
   at      INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE claim (
+  id         INTEGER PRIMARY KEY,
+  key        BLOB    NOT NULL UNIQUE,        -- digest of topic and value
+  topic      BLOB    NOT NULL,               -- one claim of a topic stands
+  rule       TEXT    NOT NULL,
+  layer      TEXT    NOT NULL,
+  project    INTEGER REFERENCES project,
+  need       INTEGER NOT NULL,               -- turns that must say so before it is a memory; 0: never
+  most       INTEGER NOT NULL,               -- what most turns say stands, rather than what was said last
+  instead    BLOB,                           -- key of the claim that takes the place of those this one ends
+  title      TEXT    NOT NULL,
+  body       TEXT    NOT NULL,
+  memory     INTEGER UNIQUE REFERENCES memory,
+  confidence REAL    NOT NULL DEFAULT 0,
+  valid_from INTEGER NOT NULL DEFAULT 0,
+  valid_to   INTEGER NOT NULL DEFAULT 0,     -- 0 while it stands
+  successor  BLOB                            -- key of the claim that ended it
+) STRICT;
+
 CREATE TABLE copy (
   turn    INTEGER NOT NULL REFERENCES turn,
   session INTEGER NOT NULL REFERENCES session,
@@ -28,6 +47,16 @@ CREATE TABLE day (
   day INTEGER PRIMARY KEY,               -- days since 1970-01-01, UTC
   n   INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE evidence (
+  claim INTEGER NOT NULL REFERENCES claim,
+  turn  INTEGER NOT NULL REFERENCES turn,
+  at    INTEGER NOT NULL,
+  nth   INTEGER NOT NULL,                    -- place in the turn
+  sure  REAL    NOT NULL,
+  hash  BLOB    NOT NULL,                    -- of the turn as it was read
+  PRIMARY KEY (claim, turn)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE feedback (
   memory  INTEGER NOT NULL,
@@ -60,6 +89,16 @@ CREATE TABLE index_file (
 CREATE TABLE index_gone (memory INTEGER PRIMARY KEY) STRICT;
 
 CREATE TABLE index_todo (memory INTEGER PRIMARY KEY) STRICT;
+
+CREATE TABLE learned_tally (
+  rule    TEXT    NOT NULL,
+  layer   TEXT    NOT NULL,
+  status  TEXT    NOT NULL,
+  agent   INTEGER NOT NULL,
+  project INTEGER NOT NULL,
+  n       INTEGER NOT NULL,
+  PRIMARY KEY (rule, layer, status, agent, project)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE live_session (
   session   INTEGER PRIMARY KEY REFERENCES session,
@@ -103,7 +142,7 @@ CREATE TABLE memory (
   summary    TEXT    NOT NULL,
   tags       TEXT    NOT NULL DEFAULT '[]',
   body       TEXT                             -- of a note; a trace has its text in turn
-) STRICT;
+, rule TEXT NOT NULL DEFAULT '', origin INTEGER) STRICT;
 
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
@@ -236,6 +275,10 @@ CREATE TABLE turn (
   body     BLOB    NOT NULL            -- JSON, zstd
 ) STRICT;
 
+CREATE TABLE unlearned (
+  turn INTEGER PRIMARY KEY REFERENCES turn
+) STRICT;
+
 CREATE TABLE uses (
   memory  INTEGER PRIMARY KEY,
   shown   INTEGER NOT NULL DEFAULT 0,  -- in contexts
@@ -245,6 +288,12 @@ CREATE TABLE uses (
   wrong   INTEGER NOT NULL DEFAULT 0,
   last_at INTEGER NOT NULL             -- shown or judged
 ) STRICT;
+
+CREATE INDEX claim_by_topic ON claim (topic);
+
+CREATE INDEX claim_open     ON claim (rule, project) WHERE memory IS NOT NULL AND valid_to = 0;
+
+CREATE INDEX evidence_by_turn ON evidence (turn);
 
 CREATE INDEX feedback_by_search ON feedback (search) WHERE search <> '';
 
@@ -267,6 +316,8 @@ CREATE INDEX memory_by_agent_time   ON memory (agent, created_at, id);
 CREATE INDEX memory_by_layer_time   ON memory (layer, created_at, id);
 
 CREATE INDEX memory_by_project_time ON memory (project, created_at, id);
+
+CREATE INDEX memory_by_rule_time ON memory (rule, created_at, id) WHERE rule <> '';
 
 CREATE INDEX memory_by_session      ON memory (session);
 

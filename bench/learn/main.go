@@ -1,0 +1,192 @@
+// Command learn shows what the rules learn from the histories in some home
+// directories, to be judged by hand: a sample drawn with a seed, as
+// tab-separated rows of home, rule, title, body and evidence. With -judged it
+// reads rows that were judged instead, and counts them.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/agent"
+	"ambry.dev/ambry/internal/agent/all"
+	"ambry.dev/ambry/internal/memory/engine"
+	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/redact"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "learn:", err)
+		os.Exit(1)
+	}
+}
+
+var profile = flag.String("cpuprofile", "", "")
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("learn", flag.ContinueOnError)
+	n := flags.Int("n", 200, "rows to draw from each home; 0 draws all")
+	seed := flags.Uint64("seed", 1, "of the drawing")
+	judged := flags.String("judged", "", "count the verdicts in this file of judged rows")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *judged != "" {
+		f, err := os.Open(*judged)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		return count(f, out)
+	}
+	if flags.NArg() == 0 {
+		return errors.New("usage: learn [-n ROWS] [-seed N] HOME..., or learn -judged FILE")
+	}
+	for _, home := range flags.Args() {
+		rows, stats, err := learned(ctx, home)
+		if err != nil {
+			return fmt.Errorf("%s: %w", home, err)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s\n", filepath.Base(home), stats)
+		r := rand.New(rand.NewPCG(*seed, 1)) // the same sample every time
+		r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		if *n > 0 {
+			rows = rows[:min(*n, len(rows))]
+		}
+		for _, row := range rows {
+			fmt.Fprintln(out, strings.Join(row, "\t"))
+		}
+	}
+	return nil
+}
+
+// learned reads a home into a memory of its own and returns what was learned.
+func learned(ctx context.Context, home string) ([][]string, string, error) {
+	dir, err := os.MkdirTemp("", "ambry-learn-")
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	s, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, "memory.db")})
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = s.Close() }()
+	e := engine.New(engine.Config{Store: s})
+	read, err := read(ctx, e, home)
+	if err != nil {
+		return nil, "", err
+	}
+	began := time.Now()
+	if err := e.LearnAll(ctx); err != nil {
+		return nil, "", err
+	}
+	took := time.Since(began)
+	var rows [][]string
+	counts := map[ambry.Rule]int{}
+	for _, rule := range ambry.Rules {
+		for page := 1; ; page++ {
+			items, err := e.Items(ctx, ambry.ItemsQuery{Rule: rule, Page: page})
+			if err != nil {
+				return nil, "", err
+			}
+			for _, m := range items.Items {
+				counts[rule]++
+				d, err := e.Get(ctx, m.ID)
+				if err != nil {
+					return nil, "", err
+				}
+				rows = append(rows, []string{
+					filepath.Base(home), string(rule), string(m.Status), flat(m.Title), flat(d.Body), fmt.Sprint(d.Learned.EvidenceCount), fmt.Sprint(d.Learned.Confidence),
+				})
+			}
+			if !items.HasNext {
+				break
+			}
+		}
+	}
+	slices.SortFunc(rows, slices.Compare)
+	return rows, fmt.Sprintf("%d turns, %.1f MB of text; learned %v in %.2f s", read.Turns, float64(read.Bytes)/1e6, counts, took.Seconds()), nil
+}
+
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// read brings all histories of a home into a memory.
+func read(ctx context.Context, e *engine.Engine, dir string) (ambry.Imported, error) {
+	home := agent.Home{Dir: dir, OS: runtime.GOOS}
+	var total ambry.Imported
+	for _, a := range all.Agents() {
+		for src, err := range a.History.Sources(ctx, home) {
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "learn:", err)
+				continue
+			}
+			for item, err := range a.History.Read(ctx, src, agent.Mark{}) {
+				if err != nil {
+					fmt.Fprintln(os.Stderr, "learn:", err)
+					break
+				}
+				if len(item.Conversation.Turns) == 0 {
+					continue
+				}
+				n, err := e.Import(ctx, []redact.Conversation{redact.Clean(item.Conversation)})
+				if err != nil {
+					return total, err
+				}
+				total = total.Add(n)
+			}
+		}
+	}
+	return total, nil
+}
+
+// count adds up verdicts, the first column of judged rows.
+func count(judged io.Reader, out io.Writer) error {
+	type tally struct{ useful, all int }
+	by := map[string]*tally{}
+	var names []string
+	lines := bufio.NewScanner(judged)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		f := strings.Split(lines.Text(), "\t")
+		if strings.HasPrefix(lines.Text(), "#") || len(f) < 3 {
+			continue
+		}
+		for _, name := range []string{"all", "home " + f[1], "rule " + f[2]} {
+			if by[name] == nil {
+				by[name] = &tally{}
+				names = append(names, name)
+			}
+			by[name].all++
+			switch f[0] {
+			case "useful":
+				by[name].useful++
+			case "useless", "wrong":
+			default:
+				return fmt.Errorf("verdict %q is none of useful, useless and wrong", f[0])
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		t := by[name]
+		fmt.Fprintf(out, "%-28s %3d of %3d useful (%.1f %%)\n", name, t.useful, t.all, 100*float64(t.useful)/float64(t.all))
+	}
+	return nil
+}
