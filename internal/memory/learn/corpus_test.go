@@ -87,7 +87,7 @@ func parts(t testing.TB, ms []ambry.Message) []ambry.Message {
 			t.Fatalf("what call is %q?", ms[i].Text)
 		}
 		c := ambry.ToolCall{Name: f[0], Input: f[2], Output: strings.TrimPrefix(output, " "), Done: f[1] != "open", Failed: f[1] == "fail"}
-		if f[1] == "ok" && (shells[strings.ToLower(f[0])]) {
+		if f[1] == "ok" && shells[strings.ToLower(f[0])] {
 			c.ExitCode = new(0)
 		}
 		ms[i].Text, ms[i].Calls = "", []ambry.ToolCall{c}
