@@ -46,7 +46,7 @@ var agents = []agent{
 	{id: "gemini_cli", names: []string{"gemini"}, say: claudeSays, events: map[string]action{
 		"sessionstart": begin, "beforeagent": prompt, "afteragent": end, "sessionend": closing,
 	}},
-	{id: "copilot_cli", names: []string{"copilot"}, say: plainContext("additionalContext"), mute: set("userpromptsubmitted"), tellAtBegin: true, events: map[string]action{
+	{id: "copilot_cli", names: []string{"copilot"}, say: plainContext("additionalContext"), events: map[string]action{
 		"sessionstart": begin, "userpromptsubmitted": prompt, "agentstop": end, "sessionend": closing,
 	}},
 	{id: "cursor", say: plainContext("additional_context"), mute: set("beforesubmitprompt"), tellAtBegin: true, events: map[string]action{

@@ -91,7 +91,8 @@ func TestEachAgentIsAnsweredAsItTakesIt(t *testing.T) {
 			"afterAgentResponse", `{"conversation_id":"s","generation_id":"g","text":"A"}`,
 		},
 		{
-			"copilot", "userPromptSubmitted", `{"sessionId":"s","prompt":"Q",` + begin + `}`, "",
+			"copilot", "userPromptSubmitted", `{"sessionId":"s","prompt":"Q",` + begin + `}`,
+			`{"additionalContext":"%"}`,
 			"agentStop", `{"sessionId":"s","response":"A"}`,
 		},
 		{
@@ -135,11 +136,10 @@ func TestEachAgentIsKnownByItsNames(t *testing.T) {
 	}
 }
 
-// whoTakesNoContextWithAPrompt is told at the beginning.
 func TestAgentsThatTakeNoContextWithAPromptAreToldAtTheBeginning(t *testing.T) {
 	w := newWorld(t)
 	w.learn("codex", "earlier", "make <the> importer\nfaster & safer", fact)
-	for agent, field := range map[string]string{"cursor": "additional_context", "copilot_cli": "additionalContext"} {
+	for agent, field := range map[string]string{"cursor": "additional_context"} {
 		var said map[string]string
 		out := w.hook(agent, "sessionStart", `{"session_id":"new","cwd":"/home/ana/web"}`)
 		if err := json.Unmarshal([]byte(out), &said); err != nil {

@@ -14,8 +14,8 @@ import (
 const maxTail = 512 << 10
 
 // lastAnswer returns the last text that the agent wrote since a time, from a
-// transcript of the kind that Claude Code writes: one JSON object a line. It is
-// "" if there is none, or the file is another kind of thing.
+// transcript of the kinds that Claude Code and Copilot write: one JSON object a
+// line. It is "" if there is none, or the file is another kind of thing.
 func lastAnswer(path string, since time.Time) string {
 	if !filepath.IsAbs(path) {
 		return ""
@@ -56,14 +56,17 @@ func answerIn(data []byte, since time.Time) string {
 			Message   struct {
 				Content json.RawMessage `json:"content"`
 			} `json:"message"`
+			Data struct { // of Copilot
+				Content json.RawMessage `json:"content"`
+			} `json:"data"`
 		}
-		if !bytes.Contains(line, []byte(`"assistant"`)) || json.Unmarshal(line, &l) != nil || l.Type != "assistant" || l.Sidechain {
+		if !bytes.Contains(line, []byte(`"assistant`)) || json.Unmarshal(line, &l) != nil || l.Type != "assistant" && l.Type != "assistant.message" || l.Sidechain {
 			continue
 		}
 		if l.Timestamp.Before(since) {
 			return ""
 		}
-		if text := strings.TrimSpace(textOf(l.Message.Content, 0)); text != "" {
+		if text := strings.TrimSpace(textOf(l.Message.Content, 0) + textOf(l.Data.Content, 0)); text != "" {
 			return text
 		}
 	}

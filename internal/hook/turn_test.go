@@ -117,13 +117,23 @@ func TestTheAnswerIsReadFromTheTranscriptIfItMust(t *testing.T) {
 	if d := w.only(); len(d.Turn.Messages) != 2 || d.Turn.Messages[1].Text != "Eleven days." {
 		t.Errorf("got %+v", d.Turn.Messages)
 	}
+	events := `{"type":"assistant.message","data":{"content":"Twelve days."},"timestamp":"2026-06-01T12:00:03Z"}` + "\n" + `{"type":"hook.start","data":{}}` + "\n"
+	if err := os.WriteFile(path, []byte(events), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.hook("copilot", "userPromptSubmitted", `{"sessionId":"c","cwd":"/a","prompt":"what does it say?"}`)
+	w.silent("copilot", "agentStop", `{"sessionId":"c","transcriptPath":"`+path+`"}`)
+	w.take()
+	if a, err := w.Search(t.Context(), ambry.Query{Query: "twelve"}); err != nil || len(a.Hits) != 1 {
+		t.Errorf("Copilot's transcript gave %d hits and error %v", len(a.Hits), err)
+	}
 	for _, odd := range []string{"relative.jsonl", filepath.Dir(path), "/dev/zero", path + ".gone"} {
 		w.now = w.now.Add(time.Minute)
 		w.hook("claude-code", "UserPromptSubmit", asks("s", "and "+odd))
 		w.silent("claude-code", "Stop", `{"session_id":"s","transcript_path":"`+odd+`"}`)
 	}
 	w.take()
-	w.wantTurns("with odd transcripts", 5)
+	w.wantTurns("with odd transcripts", 6)
 }
 
 func TestNoSecretTouchesTheDisk(t *testing.T) {
