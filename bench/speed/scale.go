@@ -84,7 +84,7 @@ func (b *bench) atScale(ctx context.Context, data string, w *writer, turns int) 
 		return err
 	}
 	b.memory(at, s)
-	return nil
+	return b.hooks(ctx, at, s, w)
 }
 
 // memory tells what the processes take after all that.

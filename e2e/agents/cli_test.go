@@ -80,7 +80,7 @@ trust_level = "trusted"
 	{
 		name: "gemini", agent: "gemini_cli", dirs: []string{".gemini"}, injects: true, calls: true,
 		prepare: func(w *world) {
-			w.write(".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "telemetry": {"enabled": false}, "privacy": {"usageStatisticsEnabled": false}}`)
+			w.write(".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}}, "telemetry": {"enabled": false}, "privacy": {"usageStatisticsEnabled": false}}`)
 		},
 		ask: func(w *world, prompt string) *exec.Cmd {
 			return w.with(w.command("gemini", "--yolo", "--skip-trust", "-m", "gemini-2.5-flash", "-p", prompt))
@@ -96,11 +96,12 @@ trust_level = "trusted"
 		servers: []string{"mcp", "list"}, connected: "ambry",
 	},
 	{
-		name: "copilot", agent: "copilot_cli", dirs: []string{".copilot"}, calls: true,
+		name: "copilot", agent: "copilot_cli", dirs: []string{".copilot"}, injects: true, calls: true,
 		prepare: func(w *world) { w.write(".copilot/config.json", `{"banner": "never"}`) },
 		ask: func(w *world, prompt string) *exec.Cmd {
 			return w.with(w.command("copilot", "--allow-all-tools", "-p", prompt))
 		},
+		servers: []string{"mcp", "list"}, connected: "ambry",
 	},
 }
 

@@ -1,7 +1,6 @@
 package when
 
 import (
-	"regexp"
 	"strings"
 	"time"
 )
@@ -83,10 +82,10 @@ func contains(text, word string) bool {
 func latin(b byte) bool { return 'a' <= b && b <= 'z' || b >= 0xc3 && b <= 0xc5 }
 
 var (
-	weekdayNamed = regexp.MustCompile(`\b(?:(last|on|this|since|letzten|am|diesen|seit) )(monday|tuesday|wednesday|thursday|friday|saturday|sunday|` +
+	weekdayNamed = lazily(`\b(?:(last|on|this|since|letzten|am|diesen|seit) )(monday|tuesday|wednesday|thursday|friday|saturday|sunday|` +
 		`montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)\b`)
-	weekdayHan = regexp.MustCompile(`(上上|上个?|这个?|本)?(?:周|週|星期|礼拜)([一二三四五六日天])`)
-	weekdayJa  = regexp.MustCompile(`(先週の?|今週の?|この前の)?([月火水木金土日])曜日?`)
+	weekdayHan = lazily(`(上上|上个?|这个?|本)?(?:周|週|星期|礼拜)([一二三四五六日天])`)
+	weekdayJa  = lazily(`(先週の?|今週の?|この前の)?([月火水木金土日])曜日?`)
 )
 
 var weekdays = map[string]time.Weekday{
@@ -142,19 +141,19 @@ func (p parser) ofWeek(week string, d time.Weekday) Window {
 const counted = `(\d+|a couple of|an|a|one|two|three|four|five|six|seven|eight|nine|ten)`
 
 var (
-	agoEnglish = regexp.MustCompile(`\b` + counted + ` (day|week|month|year)s? ago\b`)
-	agoGerman  = regexp.MustCompile(`\bvor (\d+|einem|einer|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn) (tag|woche|monat|jahr)`)
-	agoHan     = regexp.MustCompile(`(\d+|[一二两兩三四五六七八九十])(天|日|周|週間|週|个?星期|個?星期|个月|個月|か月|ヶ月|ヵ月|カ月|年)(?:之|以)?前`)
+	agoEnglish = lazily(`\b` + counted + ` (day|week|month|year)s? ago\b`)
+	agoGerman  = lazily(`\bvor (\d+|einem|einer|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn) (tag|woche|monat|jahr)`)
+	agoHan     = lazily(`(\d+|[一二两兩三四五六七八九十])(天|日|周|週間|週|个?星期|個?星期|个月|個月|か月|ヶ月|ヵ月|カ月|年)(?:之|以)?前`)
 
-	spanEnglish = regexp.MustCompile(`\b(?:last|past|previous) ` + counted + ` (day|week|month|year)s\b`)
-	spanGerman  = regexp.MustCompile(`\bletzten (\d+|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn) (tag|woche|monat|jahr)`)
-	spanHan     = regexp.MustCompile(`(?:最近|过去|過去|ここ|この|近)(\d+|[一二两兩三四五六七八九十])(天|日|周|週間|週|个?星期|個?星期|个月|個月|か月|ヶ月|ヵ月|カ月|年)`)
+	spanEnglish = lazily(`\b(?:last|past|previous) ` + counted + ` (day|week|month|year)s\b`)
+	spanGerman  = lazily(`\bletzten (\d+|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn) (tag|woche|monat|jahr)`)
+	spanHan     = lazily(`(?:最近|过去|過去|ここ|この|近)(\d+|[一二两兩三四五六七八九十])(天|日|周|週間|週|个?星期|個?星期|个月|個月|か月|ヶ月|ヵ月|カ月|年)`)
 )
 
 // ago is the time around a distance: the exact day for days, some days around it
 // for more.
 func (p parser) ago() (Window, bool) {
-	for _, r := range []*regexp.Regexp{agoEnglish, agoGerman, agoHan} {
+	for _, r := range []pattern{agoEnglish, agoGerman, agoHan} {
 		m := r.FindStringSubmatch(p.text)
 		if m == nil {
 			continue
@@ -167,7 +166,7 @@ func (p parser) ago() (Window, bool) {
 
 // span is the time from a distance until now.
 func (p parser) span() (Window, bool) {
-	for _, r := range []*regexp.Regexp{spanEnglish, spanGerman, spanHan} {
+	for _, r := range []pattern{spanEnglish, spanGerman, spanHan} {
 		m := r.FindStringSubmatch(p.text)
 		if m == nil {
 			continue

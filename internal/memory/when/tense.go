@@ -1,7 +1,5 @@
 package when
 
-import "regexp"
-
 // Tense is which state a question asks for.
 type Tense int
 
@@ -13,15 +11,15 @@ const (
 )
 
 var (
-	past = regexp.MustCompile(`(?i)\b(was|were|did|had|originally|initially|at first|the first|used to|earlier|previously|formerly|before|history|all the times|why|` +
+	past = lazily(`(?i)\b(was|were|did|had|originally|initially|at first|the first|used to|earlier|previously|formerly|before|history|all the times|why|` +
 		`war|waren|hatte|hatten|früher|ursprünglich|zuerst|vorher|damals|warum|wieso|weshalb|verlauf)\b|以前|最初|之前|当初|原来|原先|一开始|曾经|历史|为什么|为何|当时|前は|初めは|当初|なぜ|かつて|以前は|経緯`)
-	present = regexp.MustCompile(`(?i)\b(current|currently|now|nowadays|latest|newest|still|at the moment|these days|up to date|up-to-date|at present|` +
+	present = lazily(`(?i)\b(current|currently|now|nowadays|latest|newest|still|at the moment|these days|up to date|up-to-date|at present|` +
 		`aktuell|aktuelle|aktueller|aktuellen|derzeit|jetzt|momentan|zurzeit|mittlerweile|inzwischen|heutzutage|noch)\b|现在|目前|当前|最新|如今|眼下|還在|还在|現在|目下|いま|今は|今の|今なに|いまは|今も`)
-	asks  = regexp.MustCompile(`(?i)^\W*(when|since when|until when|wann|seit wann|bis wann)\b|\b(what|which) (date|day|month|year|time)\b|\bhow long ago\b|\bhow long\b|什么时候|何时|几号|几月|哪天|哪一天|多久|いつ|何月|何日`)
-	tells = regexp.MustCompile(`(?i)\b(yesterday|today|tonight|tomorrow|last|next|ago|recently|week|weekend|month|year|(mon|tues|wednes|thurs|fri|satur|sun)day|` +
+	asks  = lazily(`(?i)^\W*(when|since when|until when|wann|seit wann|bis wann)\b|\b(what|which) (date|day|month|year|time)\b|\bhow long ago\b|\bhow long\b|什么时候|何时|几号|几月|哪天|哪一天|多久|いつ|何月|何日`)
+	tells = lazily(`(?i)\b(yesterday|today|tonight|tomorrow|last|next|ago|recently|week|weekend|month|year|(mon|tues|wednes|thurs|fri|satur|sun)day|` +
 		`january|february|march|april|may|june|july|august|september|october|november|december|(19|20)\d\d|\d{1,2}(st|nd|rd|th)|since|just|` +
 		`gestern|heute|morgen|woche|monat|jahr|seit)\b|昨天|今天|明天|上周|下周|上个月|去年|今年|\d月|\d号|\d日|[一二三四五六七八九十]月|星期|昨日|今日|明日|先週|来週|先月|曜日`)
-	changes = regexp.MustCompile(`(?i)\b(from now on|no longer|not any ?more|any ?more|instead|chang(e|ed|es) (my|our|the|it|this|that|to)|on second thought|correction|actually|` +
+	changes = lazily(`(?i)\b(from now on|no longer|not any ?more|any ?more|instead|chang(e|ed|es) (my|our|the|it|this|that|to)|on second thought|correction|actually|` +
 		`switch(ed|es|ing)?|mov(e|ed|ing) (\w+ ){0,3}to|go(es)? (back )?(to|with)|use [\w.-]+ (now|instead)|replac(e|ed|es)|` +
 		`rais(e|ed)|lower(ed)?|increas(e|ed)|decreas(e|ed)|reduc(e|ed)|bump(ed)?|doubl(e|ed)|halv(e|ed)|shorten(ed)?|extend(ed)?|cut (\w+ ){0,3}to|went (up|down)|` +
 		`upgrad(e|ed)|downgrad(e|ed)|new (limit|default|value|rule|port|version|plan|name|address|key|host|policy)|make (it|that|them)|set (it|that|them|the \w+) to|` +

@@ -5,7 +5,6 @@
 package when
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +55,7 @@ func Parse(question string, now time.Time) (Window, bool) {
 }
 
 // since begins a time that goes on until now.
-var since = regexp.MustCompile(`\b(since|seit)\b|以来|以來`)
+var since = lazily(`\b(since|seit)\b|以来|以來`)
 
 type parser struct {
 	text  string
@@ -82,7 +81,7 @@ func yearOf(year int) Window {
 	return Window{From: from, To: from.AddDate(1, 0, 0)}
 }
 
-var isoDate = regexp.MustCompile(`\b((?:19|20)\d\d)[-/](\d\d?)(?:[-/](\d\d?))?\b`)
+var isoDate = lazily(`\b((?:19|20)\d\d)[-/](\d\d?)(?:[-/](\d\d?))?\b`)
 
 func (p parser) iso() (Window, bool) {
 	m := isoDate.FindStringSubmatch(p.text)
@@ -109,14 +108,14 @@ const monthNames = `january|february|march|april|june|july|august|september|octo
 	`januar|februar|märz|mai|juni|juli|oktober|dezember`
 
 var (
-	dayMonth  = regexp.MustCompile(`\b(\d{1,2})(?:st|nd|rd|th|\.)?(?: of)? (` + monthNames + `|may)\b(?:,? ((?:19|20)\d\d))?`)
-	monthDay  = regexp.MustCompile(`\b(` + monthNames + `|may) (\d{1,2})(?:st|nd|rd|th)?\b(?:,? ((?:19|20)\d\d))?`)
-	hanDate   = regexp.MustCompile(`(?:((?:19|20)\d\d) ?年 ?)?(\d{1,2}|` + hanMonths + `) ?月 ?(\d{1,2}|` + hanDays + `) ?[日号號]`)
-	monthOnly = regexp.MustCompile(`\b(?:(early|mid|late|end of|beginning of|start of|middle of|anfang|mitte|ende)[ -])?(?:(?:in|im|since|until|by|during|of|from|last|this|seit|bis) )?(` +
+	dayMonth  = lazily(`\b(\d{1,2})(?:st|nd|rd|th|\.)?(?: of)? (` + monthNames + `|may)\b(?:,? ((?:19|20)\d\d))?`)
+	monthDay  = lazily(`\b(` + monthNames + `|may) (\d{1,2})(?:st|nd|rd|th)?\b(?:,? ((?:19|20)\d\d))?`)
+	hanDate   = lazily(`(?:((?:19|20)\d\d) ?年 ?)?(\d{1,2}|` + hanMonths + `) ?月 ?(\d{1,2}|` + hanDays + `) ?[日号號]`)
+	monthOnly = lazily(`\b(?:(early|mid|late|end of|beginning of|start of|middle of|anfang|mitte|ende)[ -])?(?:(?:in|im|since|until|by|during|of|from|last|this|seit|bis) )?(` +
 		monthNames + `)\b(?:,? ((?:19|20)\d\d))?`)
-	mayOnly  = regexp.MustCompile(`\b(early|mid|late|end of|beginning of|start of|middle of|in|since|until|by|during|of|last|this)[ -](may)\b(?:,? ((?:19|20)\d\d))?`)
-	hanMonth = regexp.MustCompile(`(?:((?:19|20)\d\d) ?年 ?)?(\d{1,2}|` + hanMonths + `) ?月(?:份)?(初|上旬|头|頭|中旬|下旬|底|末)?`)
-	onlyYear = regexp.MustCompile(`\b(?:in|since|during|of|im jahr|seit) ((?:19|20)\d\d)\b|((?:19|20)\d\d) ?年`)
+	mayOnly  = lazily(`\b(early|mid|late|end of|beginning of|start of|middle of|in|since|until|by|during|of|last|this)[ -](may)\b(?:,? ((?:19|20)\d\d))?`)
+	hanMonth = lazily(`(?:((?:19|20)\d\d) ?年 ?)?(\d{1,2}|` + hanMonths + `) ?月(?:份)?(初|上旬|头|頭|中旬|下旬|底|末)?`)
+	onlyYear = lazily(`\b(?:in|since|during|of|im jahr|seit) ((?:19|20)\d\d)\b|((?:19|20)\d\d) ?年`)
 )
 
 const (
