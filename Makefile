@@ -19,7 +19,7 @@ TARGETS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 PACKAGES   = $$(go list ./... | grep -v '/e2e')
 GOLDENS    = $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
 
-.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e fuzz bench quality conformance gen notice cross release clean
+.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e e2e-agents fuzz bench quality conformance gen notice cross release clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,9 @@ e2e-short:
 
 e2e: ## all end-to-end scenarios, with the real binary
 	scripts/gotest.sh -count=1 ./e2e/...
+
+e2e-agents: ## the real agents, installed below build/, against a model that does not think
+	@scripts/agents.sh
 
 fuzz: ## every fuzz target, T=30s each
 	@scripts/fuzz.sh $(or $(T),30s)

@@ -47,8 +47,8 @@ func TestAgents(t *testing.T) {
 	for i, c := range installed {
 		before := installed[(i+len(installed)-1)%len(installed)]
 		t.Run(c.name, func(t *testing.T) {
-			defer w.dump(t)
 			at := w.at(t)
+			defer at.dump(t)
 			if !at.knows(factOf(before).word) {
 				at.add(factOf(before)) // nobody was told of it yet
 			}
@@ -67,7 +67,7 @@ func (w *world) dump(t *testing.T) {
 	for _, r := range w.model.Requests() {
 		fmt.Fprintf(&all, "%s\n%s\n\n", r.Path, r.Body)
 	}
-	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "requests.txt"), []byte(all.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("requests-%d.txt", len(all.String()))), []byte(all.String()), 0o600); err != nil {
 		t.Error(err)
 	}
 }
@@ -114,12 +114,12 @@ func (w *world) day(c cli, earlier fact) {
 
 	w.model.Forget()
 	w.must(c.ask(w, earlier.ask))
-	for _, r := range w.model.Requests() {
-		w.t.Logf("%s asked %s", c.name, r.Path)
-	}
 	injected := w.model.Saw(earlier.word) && w.model.Saw("<recalled_history")
 	if injected != c.injects {
+		breaker, _ := os.ReadFile(filepath.Join(w.home, ".ambry", "hooks", "breaker.json"))
+		w.t.Logf("breaker: %s", breaker)
 		w.t.Errorf("with the prompt, what another agent was told reached the model: %v, want %v", injected, c.injects)
+		w.dump(w.t)
 	}
 
 	if c.calls {

@@ -151,6 +151,10 @@ func TestResume(t *testing.T) {
 	if strings.Contains(said, "Title of s0") || len(said) > 16_000 {
 		t.Errorf("got %d bytes: %.600s", len(said), said)
 	}
+	m.answer = ambry.Answer{Hits: []ambry.Hit{{ID: "note"}, {ID: "tr_1", SessionID: "s1", Agent: "codex"}}}
+	if said := s.prompted(object{"about": "the flaky importer", "project": "/home/ada"}); !strings.Contains(said, "session s1") || m.query.Query != "the flaky importer" || m.query.Project != "/home/ada" {
+		t.Errorf("about a task: asked for %+v, got %.300s", m.query, said)
+	}
 	if r := s.ask("prompts/get", object{"name": "resume", "arguments": object{"session": "none"}}); r.Error == nil || r.Error.Code != -32602 {
 		t.Errorf("got %+v", r)
 	}

@@ -16,7 +16,8 @@ var resumePrompt = &mcp.Prompt{
 	Description: "Pick up where the last session stopped, whichever agent it was in",
 	Arguments: []*mcp.PromptArgument{
 		{Name: "project", Description: "Directory of the project; the latest work anywhere if absent"},
-		{Name: "session", Description: "Id of the session to pick up; the latest of the project if absent"},
+		{Name: "about", Description: "Words that say which task; the latest work if absent"},
+		{Name: "session", Description: "Id of the session to pick up, if it is known"},
 	},
 }
 
@@ -26,16 +27,22 @@ const (
 )
 
 const resumeTask = `Pick up the task that an earlier session left. Below are the latest sessions and the end of the one to go on with; it may have been in another agent.
-1. Say in a few sentences what the task was, what is done, and what is open.
+1. Say in a few sentences what the task was, what is done, and what is open. If it is another task than the one that is meant, or this very conversation, read the right one with session_read.
 2. Look at the files as they are now before you rely on what the record says of them.
 3. Go on with what is open. Ask first if it is not clear what that is, or if the record shows that it was finished.
-session_read reads a session in full, memory_search finds what was decided before.`
+session_read reads a session in full, of whichever agent, memory_search finds what was decided before.`
 
 func (s *Server) resume(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-	project, session := strings.TrimSpace(req.Params.Arguments["project"]), strings.TrimSpace(req.Params.Arguments["session"])
+	argument := func(name string) string { return strings.TrimSpace(req.Params.Arguments[name]) }
+	project, session := argument("project"), argument("session")
 	latest, err := s.latest(ctx, s.as(s.caller(req)), project)
 	if err != nil {
 		return nil, s.protocolFailure("prompt", "", err)
+	}
+	if about := argument("about"); about != "" && session == "" {
+		if session, err = sessionAbout(ctx, s.as(s.caller(req)), about, project); err != nil {
+			return nil, s.protocolFailure("prompt", "", err)
+		}
 	}
 	if session == "" && len(latest) == 0 {
 		return said("I wanted to resume earlier work, but Ambry knows no session of this project. Tell me so, and ask what to do."), nil
@@ -55,6 +62,21 @@ func (s *Server) resume(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.Ge
 	}
 	shown += "\n\nThe end of " + end.String()
 	return said(fmt.Sprintf("%s\n(about %d tokens)", shown, tokens(shown))), nil
+}
+
+// sessionAbout returns the id of the session that fits best to words about a task, "" if
+// there is none.
+func sessionAbout(ctx context.Context, m Memory, about, project string) (string, error) {
+	answer, err := m.Search(ctx, ambry.Query{Query: about, Project: project, Limit: 10, ContextBudget: 1, Plain: true})
+	if err != nil {
+		return "", err
+	}
+	for _, h := range answer.Hits {
+		if h.SessionID != "" {
+			return h.SessionID, nil
+		}
+	}
+	return "", nil
 }
 
 // latest returns the latest sessions that a person led.
