@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.email=a@example.com", "-c", "user.name=A", "commit", "-qm", "begin"}} {
 		w.must(w.command("git", args...))
 	}
-	serve := w.command(program, "serve")
+	serve := w.commandWithin(context.WithoutCancel(t.Context()), program, "serve")
 	serve.Stderr = t.Output()
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
@@ -84,10 +84,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// command is a program in the person's project.
+// command is a program in the person's project, for as long as an agent may take.
 func (w *world) command(name string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	w.t.Cleanup(cancel)
+	return w.commandWithin(ctx, name, args...)
+}
+
+func (w *world) commandWithin(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = w.project
 	cmd.Env = []string{
