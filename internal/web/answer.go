@@ -108,7 +108,7 @@ var (
 	noReferrer = []string{"no-referrer"}
 	noContent  = []string{"default-src 'none'"}
 	varyOrigin = []string{"Origin"}
-	exposed    = []string{"X-Request-Id, Retry-After, ETag, Idempotent-Replayed"}
+	exposed    = []string{"X-Request-Id, Retry-After, ETag, Idempotent-Replayed, Mcp-Session-Id, Mcp-Protocol-Version"}
 )
 
 func (a *answer) Header() http.Header {
