@@ -6,7 +6,7 @@
 //   node conformance.mjs client AMBRY SUITE              the client to upstreams
 //   node conformance.mjs drive AMBRY URL                 one scenario of the latter
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -17,9 +17,11 @@ const wait = ms => new Promise(done => setTimeout(done, ms));
 // service starts Ambry in a home of its own, with one upstream whose names stay
 // as they are, and returns where its bridge is.
 async function service(upstream) {
-  const home = mkdtempSync(join(tmpdir(), 'ambry-conformance-'));
+  const dir = mkdtempSync(join(tmpdir(), 'ambry-conformance-'));
+  const home = join(dir, '.ambry');
+  mkdirSync(home, { mode: 0o700 });
   writeFileSync(join(home, 'config.yaml'), JSON.stringify({ mcp: { upstreams: [{ passThrough: true, ...upstream }] } }), { mode: 0o600 });
-  const child = spawn(ambry, ['serve', '--home', home], { stdio: 'ignore', env: { ...process.env, HOME: home } });
+  const child = spawn(ambry, ['serve', '--home', home], { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, HOME: dir } });
   const file = join(home, 'runtime.json');
   for (let i = 0; !existsSync(file); i++) {
     if (i > 300) throw new Error('the service does not start');
@@ -27,7 +29,7 @@ async function service(upstream) {
   }
   const rt = JSON.parse(readFileSync(file, 'utf8'));
   const stop = () => new Promise(done => {
-    child.on('exit', () => { rmSync(home, { recursive: true, force: true }); done(); });
+    child.on('exit', () => { rmSync(dir, { recursive: true, force: true }); done(); });
     child.kill('SIGTERM');
   });
   const status = async () => (await (await fetch(rt.baseUrl + '/api/v1/integrations/capabilities', { headers: { 'x-app-local-token': rt.localToken } })).json()).mcpUpstreams[0];

@@ -3,7 +3,6 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -19,7 +18,7 @@ type caller struct{ agent, session string }
 func (s *Server) caller(req mcp.Request) caller {
 	c := caller{agent: s.Agent}
 	if extra := req.GetExtra(); extra != nil {
-		if agent := extra.Header.Get(http.CanonicalHeaderKey(ambry.AgentHeader)); agent != "" {
+		if agent := extra.Header.Get(ambry.AgentHeader); agent != "" {
 			c.agent = ambry.AgentName(agent)
 		}
 	}

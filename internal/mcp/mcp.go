@@ -103,7 +103,7 @@ func (s *Server) offer(log *slog.Logger) *mcp.Server {
 		},
 	}
 	if others {
-		options.CompletionHandler, options.RootsListChangedHandler = s.Others.Complete, s.Others.RootsChanged
+		options.CompletionHandler, options.RootsListChangedHandler = s.Others.Complete, s.Others.RootsChanged //nolint:staticcheck // clients of 2025 have nothing else
 		options.SubscribeHandler, options.UnsubscribeHandler = s.Others.Subscribe, s.Others.Unsubscribe
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "ambry", Title: "Ambry", Version: s.Version}, options)

@@ -96,7 +96,7 @@ func TestTheRelayFollowsTheService(t *testing.T) {
 	go func() { ran <- others.Run(ctx) }()
 	c := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, &sdk.ClientOptions{
 		CreateMessageHandler: func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) { //nolint:staticcheck // clients of 2025 have nothing else
-			return &sdk.CreateMessageResult{Model: "m", Role: "assistant", Content: &sdk.TextContent{Text: "here"}}, nil
+			return &sdk.CreateMessageResult{Model: "m", Role: "assistant", Content: &sdk.TextContent{Text: "here"}}, nil //nolint:staticcheck // clients of 2025 have nothing else
 		},
 	})
 	session, err := c.Connect(t.Context(), &sdk.IOTransport{Reader: outR, Writer: inW}, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"})

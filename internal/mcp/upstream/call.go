@@ -187,7 +187,7 @@ func (l *link) forget(uri string) bool {
 
 // RootsChanged tells every upstream that a session uses that the directories of
 // its client are others.
-func (p *Pool) RootsChanged(_ context.Context, req *mcp.RootsListChangedRequest) { //nolint:staticcheck // clients of 2025 have nothing else
+func (p *Pool) RootsChanged(_ context.Context, req *mcp.RootsListChangedRequest) {
 	for _, m := range p.all() {
 		if l := m.existing(req.Session); l != nil {
 			// The SDK tells of a change of its own list only; ours is that of the client.
@@ -303,7 +303,7 @@ func (l *link) await(ctx context.Context, session *mcp.ServerSession, token any,
 	case <-grace.C:
 	}
 	l.abandon()
-	<-answered
+	_ = <-answered // whatever it was, nobody waited for it
 	return l.outcome(c, errGone)
 }
 

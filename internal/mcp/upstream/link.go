@@ -138,7 +138,7 @@ func (l *link) greet(ctx context.Context, session *mcp.ServerSession) {
 
 // setLevel passes on which log messages are wanted. A server that has none
 // refuses.
-func (l *link) setLevel(ctx context.Context, level mcp.LoggingLevel) {
+func (l *link) setLevel(ctx context.Context, level mcp.LoggingLevel) { //nolint:staticcheck // clients of 2025 have nothing else
 	if can := l.session.InitializeResult().Capabilities; can == nil || can.Logging == nil || l.session.InitializeResult().ProtocolVersion >= sessionless { //nolint:staticcheck // servers of 2025 have nothing else
 		return
 	}

@@ -17,7 +17,7 @@ func (l *link) options(caps *mcp.ClientCapabilities) *mcp.ClientOptions {
 		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) { changed() },
 		ResourceListChangedHandler:  func(context.Context, *mcp.ResourceListChangedRequest) { changed() },
 		ResourceUpdatedHandler:      l.resourceUpdated,
-		LoggingMessageHandler:       l.log,
+		LoggingMessageHandler:       l.log, //nolint:staticcheck // clients of 2025 have nothing else
 		ProgressNotificationHandler: l.progress,
 		ElicitationCompleteHandler:  l.elicited,
 	}
@@ -39,7 +39,7 @@ func (l *link) progress(_ context.Context, req *mcp.ProgressNotificationClientRe
 	})
 }
 
-func (l *link) log(_ context.Context, req *mcp.LoggingMessageRequest) { //nolint:staticcheck // servers of 2025 have nothing else
+func (l *link) log(_ context.Context, req *mcp.LoggingMessageRequest) {
 	p := *req.Params
 	if !fits(p.Data, maxData) {
 		return

@@ -53,7 +53,7 @@ type Pool struct {
 
 // client is what has to be remembered of a session of ours with a client.
 type client struct {
-	level mcp.LoggingLevel
+	level mcp.LoggingLevel   //nolint:staticcheck // clients of 2025 have nothing else
 	subs  map[string]*member // subscriptions, by address
 }
 
@@ -176,7 +176,7 @@ func (p *Pool) know(session *mcp.ServerSession) {
 
 // level returns the least level that a session wants to hear of, "" if it has
 // not said so.
-func (p *Pool) level(session *mcp.ServerSession) mcp.LoggingLevel {
+func (p *Pool) level(session *mcp.ServerSession) mcp.LoggingLevel { //nolint:staticcheck // clients of 2025 have nothing else
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.sessions[session]; c != nil {

@@ -54,7 +54,7 @@ func run(t *testing.T, timing upstream.Timing, upstreams ...ambry.Upstream) *gat
 		},
 	}, upstreams)
 	server := mcp.NewServer(&mcp.Implementation{Name: "gateway", Version: "1"}, &mcp.ServerOptions{
-		CompletionHandler: pool.Complete, SubscribeHandler: pool.Subscribe, UnsubscribeHandler: pool.Unsubscribe, RootsListChangedHandler: pool.RootsChanged,
+		CompletionHandler: pool.Complete, SubscribeHandler: pool.Subscribe, UnsubscribeHandler: pool.Unsubscribe, RootsListChangedHandler: pool.RootsChanged, //nolint:staticcheck // clients of 2025 have nothing else
 	})
 	server.AddReceivingMiddleware(pool.Heed)
 	server.AddTool(&mcp.Tool{Name: "own", InputSchema: anything}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return said("own"), nil })
@@ -168,7 +168,7 @@ func passesOn(t *testing.T, g *gateway) {
 	changed := make(chan struct{}, 10)
 	s := g.client(t, &mcp.ClientOptions{
 		CreateMessageHandler: func(_ context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) { //nolint:staticcheck // that is what is tested
-			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: "re: " + req.Params.Messages[0].Content.(*mcp.TextContent).Text}}, nil
+			return &mcp.CreateMessageResult{Model: "m", Role: "assistant", Content: &mcp.TextContent{Text: "re: " + req.Params.Messages[0].Content.(*mcp.TextContent).Text}}, nil //nolint:staticcheck // that is what is tested
 		},
 		ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "accept", Content: object{"name": req.Params.Message}}, nil
