@@ -64,6 +64,7 @@ var agentName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 func AgentName(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	name = strings.NewReplacer(" ", "_", "-", "_", "/", "_", "@", "").Replace(name)
+	name = strings.TrimSuffix(name, "_mcp_client") // as in codex-mcp-client
 	if !agentName.MatchString(name) {
 		return ""
 	}

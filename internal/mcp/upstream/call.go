@@ -303,8 +303,7 @@ func (l *link) await(ctx context.Context, session *mcp.ServerSession, token any,
 	case <-grace.C:
 	}
 	l.abandon()
-	_ = <-answered // whatever it was, nobody waited for it
-	return l.outcome(c, errGone)
+	return l.outcome(c, errors.Join(errGone, <-answered))
 }
 
 // outcome says why a call failed: the cause, where there is one, says more than
