@@ -51,6 +51,7 @@ const floors = `
 3  broker              language model secret
 3  relay               language model web
 2  memory/meaning      language memory/store model
+2  memory/static       model
 2  memory              language redact
 2  hook                language redact home
 2  agent/*             language agent edit

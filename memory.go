@@ -289,6 +289,8 @@ type Overview struct {
 	Tokens       Tokens         `json:"tokens"`
 	StorageBytes int64          `json:"storageBytes"`
 	ServerTime   time.Time      `json:"serverTime"`
+
+	Embedding *EmbeddingState `json:"embedding,omitempty" doc:"Absent when memories are found by their words only"`
 }
 
 // OverviewCounts counts memories by layer, and what they were made from.

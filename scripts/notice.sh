@@ -37,6 +37,8 @@ if [ "${1:-}" = -texts ]; then
 			echo
 		done
 	done <<<"$list"
+	printf '======== the static embedding\n\n'
+	cat internal/memory/static/SOURCES.md internal/memory/static/LICENSE-Apache-2.0.txt
 	exit
 fi
 
@@ -49,3 +51,8 @@ while read -r path version dir; do
 	[ -z "$file" ] || licence=$(names "$file")
 	printf '%-48s %-40s %s\n' "$path" "$version" "$licence"
 done <<<"$list"
+
+echo
+cat internal/memory/static/SOURCES.md
+echo
+echo "SHA-256 of words.bin: $(sha256sum <internal/memory/static/words.bin | cut -d' ' -f1)"

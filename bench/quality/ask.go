@@ -12,6 +12,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/engine"
+	"ambry.dev/ambry/internal/memory/meaning"
 	"ambry.dev/ambry/internal/memory/store"
 	"ambry.dev/ambry/internal/redact"
 )
@@ -73,10 +74,22 @@ func newAsker(ctx context.Context, c corpus) (a *asker, shut func(), err error) 
 	if !c.now.IsZero() {
 		now = func() time.Time { return c.now }
 	}
-	a = &asker{engine: engine.New(engine.Config{Store: s, Now: now}), turns: map[string]string{}}
+	var m *meaning.Meaning
+	if c.model != nil {
+		shutStore, stop := shut, func() {}
+		m, stop = startModel(ctx, s, c.model)
+		shut = func() { stop(); shutStore() }
+	}
+	a = &asker{engine: engine.New(engine.Config{Store: s, Now: now, Meaning: m, Fit: c.fit}), turns: map[string]string{}}
 	if err := a.fill(ctx, c.sessions); err != nil {
 		shut()
 		return nil, nil, err
+	}
+	if m != nil {
+		if err := embedded(ctx, m); err != nil {
+			shut()
+			return nil, nil, err
+		}
 	}
 	return a, shut, nil
 }

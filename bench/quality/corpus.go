@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/recall"
+	"ambry.dev/ambry/internal/model"
 )
 
 // corpus is one memory and the questions to it. The ids of its turns are unique
@@ -13,6 +15,8 @@ type corpus struct {
 	now       time.Time // when the questions are asked; zero is now
 	sessions  []ambry.Conversation
 	questions []question
+	model     model.Embedder // nil: words only
+	fit       *recall.Fit    // of the model, if not its own
 }
 
 // question is something that a person or an agent asks the memory.

@@ -44,6 +44,7 @@ func fitWeights(ctx context.Context, w io.Writer, o options) error {
 			return fmt.Errorf("load %s: %w", s.name, err)
 		}
 		for _, c := range corpora {
+			c.model = o.model
 			some, err := samplesOf(ctx, c, names)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)

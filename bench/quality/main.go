@@ -18,6 +18,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+
+	"ambry.dev/ambry/internal/model"
 )
 
 func main() {
@@ -31,13 +33,15 @@ func main() {
 
 // options are the flags.
 type options struct {
-	sets    []string
-	data    string
-	half    string
-	out     string
-	verbose bool
-	floors  bool
-	weights bool
+	sets       []string
+	data       string
+	half       string
+	out        string
+	verbose    bool
+	floors     bool
+	weights    bool
+	fitMeaning bool
+	model      model.Embedder // nil: words only
 }
 
 func parseOptions(args []string) (options, error) {
@@ -51,8 +55,18 @@ func parseOptions(args []string) (options, error) {
 	flags.BoolVar(&o.verbose, "v", false, "show each question whose evidence is not first")
 	flags.BoolVar(&o.floors, "floors", false, "fail when a number is below its floor")
 	flags.BoolVar(&o.weights, "weights", false, "look for better weights of the second stage, on the halves to choose them on")
+	flags.BoolVar(&o.fitMeaning, "fit-meaning", false, "try numbers for the embedding model, on the halves to choose them on")
+	name := flags.String("embedding", noModel, "embedding model: off, static, or PROVIDER:MODEL with its key in "+keyVariable)
+	url := flags.String("embedding-url", "", "where PROVIDER is, if not where it usually is")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
+	}
+	var err error
+	if o.model, err = embedder(*name, *url); err != nil {
+		return options{}, err
+	}
+	if o.fitMeaning && o.model == nil {
+		return options{}, fmt.Errorf("-fit-meaning needs -embedding")
 	}
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
@@ -76,6 +90,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.fitMeaning {
+		return fitMeaning(ctx, stdout, o)
+	}
 	if o.weights {
 		return fitWeights(ctx, stdout, o)
 	}
@@ -87,6 +104,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		corpora, err := s.load(o)
 		if err != nil {
 			return fmt.Errorf("load %s: %w", s.name, err)
+		}
+		for i := range corpora {
+			corpora[i].model = o.model
 		}
 		r, err := measure(ctx, s.name, corpora)
 		if err != nil {

@@ -90,12 +90,19 @@ func (r *result) group(name string) *tally {
 // all is the group by which a set is judged.
 const all = "all"
 
-// groups are the rows that a question counts in. LoCoMo's adversarial questions
+// crossLingual is the kind of question in another language than its evidence.
+const crossLingual = "cross_lingual"
+
+// groups are the rows that a question counts in. Questions across languages are
+// counted for themselves: words do not find their evidence, a model may. LoCoMo's adversarial questions
 // are left out of its turn-level measure by everybody, since their evidence is
 // that something was not said.
 func groups(q question) []string {
 	if q.kind == adversarial {
 		return []string{adversarial}
+	}
+	if q.kind == crossLingual {
+		return []string{crossLingual}
 	}
 	names := []string{all}
 	for _, name := range []string{q.half, q.lang, q.kind} {

@@ -101,6 +101,9 @@ func (p *program) printStatus(s status, now time.Time) {
 	defer w.Flush()
 	fmt.Fprintf(w, "home\t%s\n", tilde(s.Home))
 	fmt.Fprintf(w, "memory\t%s\n", memoryLine(s))
+	if s.Overview != nil && s.Overview.Embedding != nil {
+		fmt.Fprintf(w, "meaning\t%s\n", meaningLine(*s.Overview.Embedding))
+	}
 	if why := s.Health.SettingsError; why != "" {
 		fmt.Fprintf(w, "settings\tthose before stay in force: %s\n", flat(why))
 	}
@@ -108,6 +111,17 @@ func (p *program) printStatus(s status, now time.Time) {
 	for _, src := range s.Sources {
 		fmt.Fprintf(w, "%s\t%s\n", ambry.Plain(src.DisplayName), sourceLine(src, now))
 	}
+}
+
+func meaningLine(e ambry.EmbeddingState) string {
+	line := fmt.Sprintf("%s can be found by it", counted(e.Ready, "memory", "memories"))
+	if e.Pending > 0 {
+		line += fmt.Sprintf(", %s waiting", count(e.Pending))
+	}
+	if e.Reason != "" {
+		line += ": " + ambry.Plain(flat(e.Reason))
+	}
+	return line
 }
 
 func memoryLine(s status) string {

@@ -6,12 +6,14 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/memory/engine"
 	"ambry.dev/ambry/internal/memory/host"
+	"ambry.dev/ambry/internal/memory/meaning"
 	"ambry.dev/ambry/internal/memory/store"
 	"ambry.dev/ambry/internal/relay"
 	"ambry.dev/ambry/internal/settings"
@@ -47,6 +49,9 @@ func Memory(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) e
 	if told.Models != nil {
 		r.models = borrow(*told.Models)
 	}
+	if err := r.embed(told.Embedding); err != nil {
+		return err
+	}
 	return r.serve(ctx, 0, newToken(), func(a address) error { return parent.Ready(a) })
 }
 
@@ -64,6 +69,9 @@ func Standalone(ctx context.Context, o Options, port int, token string) error {
 		return err
 	}
 	defer r.close()
+	if err := r.embed(set.Memory.Embedding); err != nil {
+		return err
+	}
 	shown := "(the one in the file)"
 	if token == "" {
 		token = newToken()
@@ -82,7 +90,8 @@ type memoryHost struct {
 	logFile io.Closer
 	lock    *home.Lock
 	store   *store.Store
-	models  *relay.Client // what the service lends; nil if it lends nothing
+	models  *relay.Client    // what the service lends; nil if it lends nothing
+	meaning *meaning.Meaning // nil: memories are found by words only
 }
 
 // openRuntime opens the memory of a home, as soon as the runtime before this one
@@ -140,7 +149,15 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 		return err
 	}
 	a := address{BaseURL: "http://" + ln.Addr().String(), Token: token}
-	e := engine.New(engine.Config{Store: r.store, Now: time.Now, Version: r.options.Version, Logger: r.log})
+	e := engine.New(engine.Config{Store: r.store, Now: time.Now, Version: r.options.Version, Logger: r.log, Meaning: r.meaning})
+	if r.meaning != nil {
+		ctx, stop := context.WithCancel(ctx)
+		var embedding sync.WaitGroup
+		embedding.Go(func() { r.meaning.Run(ctx) })
+		embedding.Go(func() { r.limitMemory(ctx) })
+		defer embedding.Wait()
+		defer stop()
+	}
 	handler, _ := web.New(runtimeConfig(r.options.Version, a, r.log), host.Routes(e))
 	if err := say(a); err != nil {
 		ln.Close()

@@ -22,6 +22,8 @@ type hello struct {
 	Home     string `json:"home"`
 	LogLevel string `json:"logLevel"`
 
+	Embedding string `json:"embedding"` // the setting memory.embedding
+
 	// Models are the service's models, which the runtime may use; nil if there are
 	// none. See relay.New.
 	Models *relay.Access `json:"models,omitempty"`
@@ -58,7 +60,7 @@ func (s *service) newMemory(bus *event.Bus) (*memoryRuntime, error) {
 	level := set.Log.Level.String() // another one is in force after a restart
 	m.hello = func() (hello, error) {
 		access, err := s.access(context.Background())
-		return hello{Home: s.home.Dir(), LogLevel: level, Models: access}, err
+		return hello{Home: s.home.Dir(), LogLevel: level, Embedding: set.Memory.Embedding, Models: access}, err
 	}
 	tell, err := m.hello()
 	if err != nil {

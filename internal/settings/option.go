@@ -122,6 +122,18 @@ var options = []option{
 		whole: func(s Settings) any { return s.MCP.Upstreams },
 	},
 	{
+		key: "memory.embedding", kind: text, initial: value{text: "static"},
+		about: "what finds memories by their meaning beside their words: static, a table that is built in, or off; a model for embeddings that is chosen in the panel goes before static",
+		put: func(s *Settings, v value) error {
+			s.Memory.Embedding = v.text
+			if v.text != "static" && v.text != "off" {
+				return errors.New("must be static or off")
+			}
+			return nil
+		},
+		show: func(s Settings) string { return s.Memory.Embedding },
+	},
+	{
 		key: "memory.token", kind: text, secret: true,
 		about: "token of the memory runtime at memory.url",
 		put: func(s *Settings, v value) error {

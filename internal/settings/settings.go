@@ -38,6 +38,8 @@ type Settings struct {
 type Memory struct {
 	URL   string // http or https, without a slash at its end; empty means a runtime of our own
 	Token string
+
+	Embedding string // the model that embeds memories: static or off
 }
 
 // API is how the local API behaves.

@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := load(t, from)
 			if s.API.MaxEventStreams != 32 || s.Log.Level != slog.LevelInfo || len(s.API.AllowedOrigins) != 0 ||
-				s.Memory != (settings.Memory{}) || s.Warnings != nil {
+				s.Memory != (settings.Memory{Embedding: "static"}) || s.Warnings != nil {
 				t.Errorf("got %+v", s)
 			}
 		})
@@ -53,7 +53,7 @@ log: {level: debug}
 	if diff := cmp.Diff(want, s.API); diff != "" {
 		t.Error(diff)
 	}
-	if want := (settings.Memory{URL: "https://memory.example.org:8443", Token: secret}); s.Memory != want {
+	if want := (settings.Memory{URL: "https://memory.example.org:8443", Token: secret, Embedding: "static"}); s.Memory != want {
 		t.Errorf("got %+v, want %+v", s.Memory, want)
 	}
 	if s.Log.Level != slog.LevelDebug {
@@ -75,6 +75,7 @@ func TestStrongerSourceWins(t *testing.T) {
 		"api.maxEventStreams=2 (AMBRY_API_MAX_EVENT_STREAMS)",
 		"log.level=error (flag log.level)",
 		"mcp.upstreams= (default)",
+		"memory.embedding=static (default)",
 		"memory.token= (default)",
 		"memory.url=http://127.0.0.1:9 (AMBRY_MEMORY_URL)",
 		"model.background=never (default)",

@@ -152,7 +152,12 @@ func (e *Engine) Source(ctx context.Context, id string) (ambry.Provenance, error
 
 // Overview is the first page of the panel.
 func (e *Engine) Overview(ctx context.Context) (ambry.Overview, error) {
-	return e.store.Overview(ctx)
+	o, err := e.store.Overview(ctx)
+	if err != nil {
+		return ambry.Overview{}, err
+	}
+	o.Embedding, err = e.embedding(ctx)
+	return o, err
 }
 
 // Items returns a page of memories, newest first. With a text, it is a page of

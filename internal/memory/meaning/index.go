@@ -4,13 +4,14 @@ import (
 	"sync"
 
 	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/model"
 )
 
 // slabRows is how many memories a slab has room for.
 const slabRows = 1 << 13
 
 // maxDims bounds the vectors, so that a distance fits its type.
-const maxDims = 8192
+const maxDims = model.MaxDims
 
 // absent is the distance of what is not there or not wanted.
 const absent = ^uint16(0)
@@ -120,6 +121,22 @@ func (x *index) size() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.count
+}
+
+// rowBytes is what a row takes beside its vector.
+const rowBytes = 4 + 1 + 24 // factor, bits, place
+
+// bytes returns how much memory the vectors take.
+func (x *index) bytes() int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	n := 0
+	for _, s := range x.slabs {
+		if s != nil {
+			n += slabRows * (8*x.words() + x.dims + rowBytes)
+		}
+	}
+	return int64(n)
 }
 
 // signsOf sets a bit for each number that is above zero.

@@ -143,6 +143,7 @@ func BenchmarkNearest(b *testing.B) {
 			for b.Loop() {
 				x.nearest(q, f, 40, nil)
 			}
+			b.ReportMetric(float64(x.bytes())/float64(size.n), "B/memory")
 		})
 	}
 }

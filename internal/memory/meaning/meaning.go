@@ -62,6 +62,9 @@ func New(c Config) *Meaning {
 // Space names the model, for weights that are fitted to it.
 func (m *Meaning) Space() string { return m.embedder.Space() }
 
+// Bytes is how much memory the vectors take.
+func (m *Meaning) Bytes() int64 { return m.index.bytes() }
+
 // State is how far the memories are embedded.
 type State struct {
 	Space   string

@@ -2,6 +2,7 @@ package meaning
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,8 +34,8 @@ func (m *Meaning) Run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			m.note(err, retry)
-			rest, retry = retry, min(2*retry, lastRetry)
+			rest, retry = max(retry, wanted(err)), min(2*retry, lastRetry)
+			m.note(err, rest)
 		default:
 			m.note(nil, 0)
 			step, retry = m.batch, firstRetry
@@ -60,6 +61,15 @@ func (m *Meaning) outdated() bool {
 	was := m.stale
 	m.stale = false
 	return was
+}
+
+// wanted is how long an error asks to be left alone, at most an hour.
+func wanted(err error) time.Duration {
+	var e *ambry.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return min(time.Duration(e.RetryAfter)*time.Second, time.Hour)
 }
 
 // prepare makes room for vectors and reads those that are there.

@@ -116,11 +116,13 @@ func alikeFirst(found []store.Candidate, alike map[int64]float64, least int) int
 		return least
 	}
 	rest := found[least:]
-	slices.SortStableFunc(rest, func(x, y store.Candidate) int { return cmp.Compare(alike[y.Row], alike[x.Row]) })
-	n := min(maxAlike, len(rest))
-	byWord := rest[n:]
-	slices.SortStableFunc(byWord, func(x, y store.Candidate) int { return cmp.Compare(y.Score, x.Score) })
-	return least + n
+	first := slices.Clone(rest)
+	slices.SortStableFunc(first, func(x, y store.Candidate) int { return cmp.Compare(alike[y.Row], alike[x.Row]) })
+	first = first[:min(maxAlike, len(first))]
+	others := slices.DeleteFunc(slices.Clone(rest), func(c store.Candidate) bool { return slices.Contains(first, c) })
+	copy(rest, first)
+	copy(rest[len(first):], others)
+	return least + len(first)
 }
 
 // weighMeaning sets the sign. The less of a question is said anywhere, the more
