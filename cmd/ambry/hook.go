@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -33,15 +35,30 @@ Agents: ` + strings.Join(hook.Names(), ", ") + ".",
 		// A mistake in a flag must not become an exit code that blocks the agent.
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, explain, help := p.hookFlags(args)
-			if help {
+			if !p.hookNow(cmd.Context(), args) {
 				return cmd.Help()
 			}
-			p.hook(cmd, args, explain)
 			return nil
 		},
 	}
 }
+
+// hookNow answers a hook, unless help is asked for. It is apart from the command
+// so that an agent does not wait until all the other commands are put together.
+func (p *program) hookNow(ctx context.Context, args []string) bool {
+	args, explain, help := p.hookFlags(args)
+	if help {
+		return false
+	}
+	// What this run needs is less than what looking for garbage costs.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(hookMemory))
+	p.hook(ctx, args, explain)
+	return true
+}
+
+// hookMemory is how much memory a hook may take before garbage is looked for.
+const hookMemory = 128 << 20
 
 // hookFlags takes the flags out of the arguments. Those it does not know do not
 // matter.
@@ -65,7 +82,7 @@ func (p *program) hookFlags(args []string) (names []string, explain, help bool) 
 	return names, explain, help
 }
 
-func (p *program) hook(cmd *cobra.Command, args []string, explain bool) {
+func (p *program) hook(ctx context.Context, args []string, explain bool) {
 	outliveReader()
 	say := func(format string, args ...any) {
 		if explain {
@@ -92,7 +109,7 @@ func (p *program) hook(cmd *cobra.Command, args []string, explain bool) {
 			return c, fmt.Sprintf("%d %d", rt.PID, rt.StartedAt.UnixNano()), err
 		},
 	}
-	if out := h.Answer(cmd.Context(), args[0], args[1], p.in); len(out) > 0 {
+	if out := h.Answer(ctx, args[0], args[1], p.in); len(out) > 0 {
 		_, _ = p.out.Write(out) // an agent that does not listen needs no answer
 	}
 }

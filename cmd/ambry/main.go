@@ -30,6 +30,9 @@ type stdio struct {
 // run does what args say and returns the exit code.
 func run(ctx context.Context, args []string, getenv func(string) string, std stdio) int {
 	p := &program{stdio: std, getenv: getenv}
+	if len(args) > 0 && args[0] == "hook" && p.hookNow(ctx, args[1:]) {
+		return exitOK
+	}
 	root := p.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
 	root.SetIn(std.in)

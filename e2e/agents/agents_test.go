@@ -114,7 +114,7 @@ func (w *world) day(c cli, earlier fact) {
 
 	w.model.Forget()
 	w.must(c.ask(w, earlier.ask))
-	injected := w.model.Saw(earlier.word) && w.model.Saw("<recalled_history")
+	injected := w.model.Saw(earlier.word) && w.model.Saw("recalled_history") // some write < in other ways
 	if injected != c.injects {
 		breaker, _ := os.ReadFile(filepath.Join(w.home, ".ambry", "hooks", "breaker.json"))
 		w.t.Logf("breaker: %s", breaker)
@@ -140,7 +140,7 @@ func (w *world) day(c cli, earlier fact) {
 }
 
 // records are what agents write of what happened.
-var records = regexp.MustCompile(`/(projects|sessions|backups|tmp|log|logs|cache|history|debug)/|\.jsonl$|\.sqlite|\.db`)
+var records = regexp.MustCompile(`/(projects|sessions|backups|tmp|log|logs|cache|history|debug)/|\.jsonl$|\.sqlite|\.db|\.orig$`)
 
 // once checks that the turn is in the memory once, though the agent told of it
 // and its log does too.
