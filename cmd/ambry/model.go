@@ -208,6 +208,9 @@ func (p *program) setModel(ctx context.Context, f modelFlags) error {
 		p.note("note: the key was for another address and is forgotten; give one with --key -")
 	}
 	p.note("\"ambry model test\" asks whether it answers")
+	if f.embedding && !f.local {
+		p.note("note: memories are embedded with it in the background, so only if model.background is budget")
+	}
 	return nil
 }
 

@@ -139,22 +139,25 @@ func New[A any](cfg Config[A]) (*Supervisor[A], error) {
 // Call it once.
 func (s *Supervisor[A]) Run(ctx context.Context) {
 	defer holdThread()()
+	news := false
 	for n := 0; ; n++ {
-		if !pause(ctx, s.pace.next(time.Now(), n)) {
+		// Pacing is for faults: whoever was ended to be told something is back at once.
+		if !news && !pause(ctx, s.pace.next(time.Now(), n)) {
 			break
 		}
 		if n > 0 {
 			s.countRestart()
 		}
 		began := time.Now()
-		news, err := s.life(ctx)
+		var err error
+		news, err = s.life(ctx)
 		switch {
 		case ctx.Err() != nil:
 			s.set(ambry.HealthUnavailable, s.reason("was stopped"))
 			return
 		case news:
 			s.set(ambry.HealthStarting, s.reason("takes over new settings"))
-			n = -1 // it is no fault: the next one need not wait, and is no restart
+			n = -1 // which is no restart
 		default:
 			s.failed(began, err)
 		}

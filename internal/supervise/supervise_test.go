@@ -54,7 +54,9 @@ func TestLongHello(t *testing.T) {
 }
 
 func TestNewsReachTheNextChild(t *testing.T) {
-	r := run(t, config("good", hello{Token: "t"}))
+	cfg := config("good", hello{Token: "t"})
+	cfg.Timing.Pace = time.Hour
+	r := run(t, cfg)
 	first := r.ok()
 	if err := r.Tell(hello{Token: "t"}); err != nil {
 		t.Fatal(err)
@@ -73,6 +75,15 @@ func TestNewsReachTheNextChild(t *testing.T) {
 	gone(t, first.Addr)
 	if s := r.State(); s.Restarts != 0 {
 		t.Errorf("it counts as %d restarts", s.Restarts)
+	}
+	for i := range 5 { // more than the pace of faults allows at once
+		if err := r.Tell(hello{Token: "t", Payload: strings.Repeat("x", i)}); err != nil {
+			t.Fatal(err)
+		}
+		r.until(ambry.HealthStarting)
+		if got := r.ok(); got.Payload != i {
+			t.Errorf("child %d was told %+v", i, got)
+		}
 	}
 	if err := r.Tell(math.NaN()); err == nil {
 		t.Error("what is no JSON is told")

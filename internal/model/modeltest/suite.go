@@ -25,8 +25,8 @@ import (
 	"ambry.dev/ambry/internal/model"
 )
 
-// The key that recordings have, and what they say. Put together, so that nothing
-// takes this file for a leak.
+// Key is the key that recordings have. It is put together, so that nothing takes
+// this file for a leak.
 const Key = "test-" + "key-0123456789"
 
 // What is asked in every recording, and what is answered.
