@@ -90,6 +90,44 @@ func TestAModelOfThePersons(t *testing.T) {
 	grep(t, filepath.Join(dir, ".ambry"), modelKey)
 }
 
+// Two hundred changes of settings and models at the same time, of the running
+// service: each answer is what its request has made, and what is there in the end
+// is there after a restart.
+func TestModelsAndSettingsAtOnce(t *testing.T) {
+	memory, dir := memoryAt(t, "127.0.0.1"), t.TempDir()
+	s := serveIn(t, dir, memory.URL)
+	themes := []string{"light", "dark"}
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			if i%2 == 0 {
+				a, err := s.PatchSettings(t.Context(), ambry.AppSettingsPatch{Theme: &themes[i/2%2]})
+				if err != nil || a.Theme != themes[i/2%2] {
+					t.Errorf("change %d: %+v, %v", i, a, err)
+				}
+				return
+			}
+			in := chosen(fmt.Sprintf("https://host-%d.example.com", i%7), fmt.Sprintf("sk-%d-of-change-number-%04d", i%7, i))
+			v, err := s.SetModelConfig(t.Context(), in)
+			if want := fmt.Sprintf("sk-%d••••%04d", i%7, i); err != nil || v.APIKeyMasked != want || v.BaseURL != in.BaseURL {
+				t.Errorf("change %d: %+v, %v; want %s", i, v.ModelView, err, want)
+			}
+		})
+	}
+	wg.Wait()
+	before, err := s.ModelConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	theme := s.bootstrap().App.Theme
+	s.stop()
+	s = serveIn(t, dir, memory.URL)
+	after, err := s.ModelConfig(t.Context())
+	if err != nil || after.ModelView != before.ModelView || s.bootstrap().App.Theme != theme {
+		t.Errorf("after a restart %+v, %v; was %+v", after.ModelView, err, before.ModelView)
+	}
+}
+
 // grep fails if a file below a directory shows a part of a secret.
 func grep(t *testing.T, dir, secret string) {
 	t.Helper()
