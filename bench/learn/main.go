@@ -129,6 +129,9 @@ func read(ctx context.Context, e *engine.Engine, dir string) (ambry.Imported, er
 	home := agent.Home{Dir: dir, OS: runtime.GOOS}
 	var total ambry.Imported
 	for _, a := range all.Agents() {
+		if a.History == nil {
+			continue
+		}
 		for src, err := range a.History.Sources(ctx, home) {
 			if err != nil {
 				fmt.Fprintln(os.Stderr, "learn:", err)
@@ -158,11 +161,16 @@ func count(judged io.Reader, out io.Writer) error {
 	type tally struct{ useful, all int }
 	by := map[string]*tally{}
 	var names []string
+	form := 0
 	lines := bufio.NewScanner(judged)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		f := strings.Split(lines.Text(), "\t")
 		if strings.HasPrefix(lines.Text(), "#") || len(f) < 3 {
+			continue
+		}
+		if f[0] == "form" { // nobody can say what random words are good for
+			form++
 			continue
 		}
 		for _, name := range []string{"all", "home " + f[1], "rule " + f[2]} {
@@ -176,7 +184,7 @@ func count(judged io.Reader, out io.Writer) error {
 				by[name].useful++
 			case "useless", "wrong":
 			default:
-				return fmt.Errorf("verdict %q is none of useful, useless and wrong", f[0])
+				return fmt.Errorf("verdict %q is none of useful, useless, wrong and form", f[0])
 			}
 		}
 	}
@@ -188,5 +196,6 @@ func count(judged io.Reader, out io.Writer) error {
 		t := by[name]
 		fmt.Fprintf(out, "%-28s %3d of %3d useful (%.1f %%)\n", name, t.useful, t.all, 100*float64(t.useful)/float64(t.all))
 	}
+	fmt.Fprintf(out, "%-28s %3d not counted\n", "right in form only", form)
 	return nil
 }

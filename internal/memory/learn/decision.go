@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"slices"
 	"strings"
 
 	"ambry.dev/ambry"
@@ -11,7 +12,8 @@ const weLead = `^(?:(?:ok|okay|so|and|yes|yeah|alright|right|great|good|cool|fin
 var (
 	decided = re(weLead + `(?:we|i|the team)(?:'ve| have| had|'re| are)? (?:now |finally |just |all )?(?:decided|agreed|chose|chosen|picked|settled) (?:to |on |that |against |not to |for )?(.{4,})`)
 	goWith  = re(weLead + `(?:let's|lets|we'll|we will|i'll|we are going to|we're going to|we are|we're|we|please) (?:go(?:ing)? (?:with|for)|went with|stick(?:ing)? (?:with|to)|stay(?:ing)? (?:with|on)|settl(?:e|ing) (?:on|for)|switch(?:ing)?(?: over)? (?:to|from)|mov(?:e|ing) (?:to|from|away from)|migrat(?:e|ing) (?:to|from|away from)|standardi[sz](?:e|ing) on|adopt(?:ing)?|drop(?:ping)? support for)\s+(.{2,})`)
-	weUse   = re(weLead + `(?:let's|lets|we'll|we will|we are going to|we're going to) (?:use|keep|store|put|build|make|have|expose|version|deploy|host|write|ship|target|support)\s+(.{3,}\b(?:instead of|rather than|over|not|because|since|so that|as (?:the|our)|for (?:the|all|every|our)|everywhere)\b.{2,})`)
+	goOn    = re(weLead + `(?:just )?go with (.{4,})`)
+	weUse   = re(weLead + `(?:let's|lets|we'll|we will|we are going to|we're going to) (?:use|keep|store|expose|version|deploy|host|ship|target|support)\s+(.{3,}\b(?:instead of|rather than|over|not|because|since|so that|as (?:the|our)|for (?:the|all|every|our)|everywhere)\b.{2,})`)
 	stated  = re(`^(?:decision|decided|final decision|decision noted[^:]{0,40}|entscheidung|决定|结论|決定)\s*[:：]\s*(.{6,})`)
 	germanD = re(`^(?:ok[,.]? |also |gut[,.]? )?wir (?:haben (?:uns )?(?:entschieden|beschlossen|für .{2,60} entschieden)|nehmen|bleiben bei|wechseln (?:zu|auf)|einigen uns auf)\b(.*)`)
 
@@ -37,12 +39,20 @@ func decisions(s *scene) {
 		}
 		s.say(ambry.Decision, ambry.L2, st, choiceOf(st.low), 0.8)
 	}
+	if !s.changes() {
+		return // an adviser decides nothing
+	}
 	for i := range s.told {
 		st := &s.told[i]
 		if !st.taken && hasAny(st.low, []string{"decision", "entscheidung", "决定", "决定", "決定"}) && stated.in(st.low) && st.firm() {
 			s.say(ambry.Decision, ambry.L2, st, choiceOf(st.low), 0.6)
 		}
 	}
+}
+
+// changes reports whether a file was changed in the turn.
+func (s *scene) changes() bool {
+	return slices.ContainsFunc(s.calls, func(c call) bool { return c.file != "" && c.Done && !c.Failed })
 }
 
 // chosen reports whether a statement tells of a choice that can be understood by
@@ -60,7 +70,7 @@ func chosen(st *statement) bool {
 	if m := wideGo.groups(st.low); m != nil {
 		return !vague(m[1])
 	}
-	for _, p := range []*pattern{stated, decided, goWith, weUse, germanD} {
+	for _, p := range []*pattern{stated, decided, goWith, goOn, weUse, germanD} {
 		m := p.groups(st.low)
 		if m == nil {
 			continue
@@ -72,4 +82,4 @@ func chosen(st *statement) bool {
 }
 
 // pronounFirst begins what is only understood with what was said before.
-var pronounFirst = re(`^(?:it|that|this|these|those|them|one|option|plan|approach|variant|the (?:first|second|third|latter|former|other)|your|what|whatever|which|(?:[a-z]|\d)\b|ahead|through|on\b|with (?:it|that|this|your)|back|forward)`)
+var pronounFirst = re(`^(?:it|that|this|these|those|them|one|option|plan|approach|variant|the (?:first|second|third|latter|former|other|plan|schedule|real|original|current|existing)\b|your|what|whatever|which|(?:[a-z]|\d)\b|ahead|through|on\b|with (?:it|that|this|your)|back|forward)`)

@@ -26,9 +26,9 @@ var (
 		"以后再", "之后再说", "再说吧", "再议", "好像", "似乎", "感觉", "もし", "とりあえず", "今回は", "一旦", "かもしれ", "たぶん",
 	}
 
-	reports = re(`\b(?:says?|said|saying|according to|told (?:me|us)|tells (?:me|us)|claims?|recommends?|recommended|suggests?|suggested|advises?|reads:|docs?|documentation|readme|manual|tutorial|article|blog|stack ?overflow|chatgpt|` +
+	reports = re(`\b(?:says?|said|saying|according to|told (?:me|us)|tells (?:me|us)|claims?|recommends?|recommended|suggests?|suggested|advises?|reads:|(?:docs?|documentation|readme|manual|tutorial|article|blog(?: post)?|guide|book) (?:always|never|wants?|requires?|states?|shows?)|stack ?overflow|chatgpt|` +
 		`the (?:linter|compiler|error|log|message|warning|comment|ticket|issue|spec|review(?:er)?|test|output)s? (?:says?|prints?|reads?|complains?|shows?|states?)|he|she|they (?:always|never|want|think)|his|her|my (?:boss|manager|colleague|coworker)|` +
-		`people|everyone|everybody|users|customers|laut|angeblich)\b`)
+		`(?:people|everyone|everybody|users|customers) (?:always|never|prefer|want|like|think|expect)|laut|angeblich)\b`)
 	reportsWide = []string{
 		"文档里", "文档说", "文档写", "手册", "官方", "据说", "他说", "她说", "他们", "网上", "老板", "同事", "客户", "用户说", "日志里", "报错说", "提示说", "评论说", "博客", "ドキュメント", "と書いて", "らしい", "そうです",
 	}

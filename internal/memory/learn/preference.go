@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -85,6 +86,9 @@ func preferred(st *statement) bool {
 	if past.in(st.low) || length(st.low) < 3 {
 		return false
 	}
+	if m := neverAny.groups(st.low); m != nil && isCommand(m[1]) {
+		return true
+	}
 	for _, p := range []*pattern{alwaysVerb, neverEver, nowOnLast, prefers, dislikes, stopDoing, convention, rememberTo} {
 		if p.in(st.low) {
 			return true
@@ -95,6 +99,21 @@ func preferred(st *statement) bool {
 
 // emptyOrder is an order whose object is not in it.
 var emptyOrder = re(`\b(?:do|use|try|make|run|touch|change|edit|say|doing|add|commit|delete|mention|write) (?:that|this|it|those|these|them|so)(?: (?:again|ever|anymore|any more|please|ever again|from now on|going forward|in (?:the )?future))*$|^(?:以后)?(?:不要再|别再)(?:这样|这么|那样|犯|弄|搞|问|说|改|试)(?:了|做|干)?$`)
+
+var neverAny = re(lead + `(?:never|always) ([a-z][a-z-]+) [^ ]`)
+
+// noCommands follow "never" and "always" where nobody is told anything.
+var noCommands = []string{
+	"mind", "seen", "heard", "been", "again", "had", "got", "knew", "came", "was", "did", "done", "thought", "found", "once", "before", "more", "less", "gets", "got", "gonna", "the", "in", "on", "at", "to", "a", "an", "any", "ever", "happen", "happens", "said", "told", "met", "ran", "saw", "went", "took", "gave", "made", "quite", "really", "see", "get", "wrong", "same", "true", "false", "null", "empty", "slow", "fast", "red", "green", "late", "off", "here", "there", "about", "up", "down", "with", "for", "of", "as", "been", "be", "have", "has", "will", "would", "could", "if", "when", "so", "been", "something", "nothing", "great", "good", "nice", "fun", "one", "two", "too", "that", "this",
+}
+
+// isCommand reports whether a word tells somebody to do something.
+func isCommand(word string) bool {
+	if slices.Contains(noCommands, word) {
+		return false
+	}
+	return !strings.HasSuffix(word, "ed") && !strings.HasSuffix(word, "ing") && (!strings.HasSuffix(word, "s") || strings.HasSuffix(word, "ss"))
+}
 
 func preferredWide(st *statement) bool {
 	if utf8.RuneCountInString(st.low) < minRunes || hasAny(st.low, wideOften) {

@@ -220,6 +220,9 @@ func sentences(lines []string) []statement {
 		for line != "" {
 			var one string
 			one, line = sentence(line)
+			if at, _ := request.place(strings.ToLower(one)); at > 0 {
+				one = one[:min(at, len(one))] // what is asked beside it is not said
+			}
 			if s, ok := newStatement(one); ok {
 				s.nth, s.before = nth, before
 				out = append(out, s)
@@ -230,6 +233,8 @@ func sentences(lines []string) []statement {
 	}
 	return out
 }
+
+var request = re(`,? (?:so |and |but )?(?:can|could|would|will) you (?:please )?(?:help|explain|show|tell|give|check|review|provide|suggest|recommend|make|add|fix|look|write|create|update|walk)\b`)
 
 var bullet = re(`^(?:[-*•]|\d{1,2}[.)]|\[[ x]\])\s+(?:\[[ x]\]\s+)?`)
 
