@@ -164,6 +164,12 @@ func checkAgents(ctx context.Context, c *client.Client) []check {
 	}
 	var all []check
 	for _, s := range sources {
+		if s.Status == ambry.Drifted {
+			all = append(all, check{
+				Name: s.SourceID, Verdict: warn, Message: "what was written into its files was changed, or Ambry has moved",
+				Hint: fmt.Sprintf("%q mends it", "ambry connect "+s.SourceID),
+			})
+		}
 		switch {
 		case s.Error != "":
 			all = append(all, check{

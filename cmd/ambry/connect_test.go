@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"ambry.dev/ambry"
@@ -85,6 +86,16 @@ func TestAgentsAreNamed(t *testing.T) {
 	ambryIn(t, s.home, "connect", "zed").check(t, 1, "not on this machine")
 	ambryIn(t, s.home, "connect").check(t, 2, "--all")
 	ambryIn(t, s.home, "connect", "codex", "--all").check(t, 2, "--all")
+}
+
+func TestDriftIsTold(t *testing.T) {
+	answers := running(t).answers
+	answers["GET /api/agent-sources"] = connectable()["GET /api/agent-sources"]
+	s := fakeService(t, answers)
+	ambryIn(t, s.home, "status").check(t, 0, "; connected", `"ambry connect codex" mends that`)
+	if o := ambryIn(t, s.home, "doctor"); !strings.Contains(o.out, `"ambry connect codex" mends it`) {
+		t.Errorf("doctor says\n%s", o.out)
+	}
 }
 
 func TestSkillStatus(t *testing.T) {

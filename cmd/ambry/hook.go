@@ -29,9 +29,10 @@ document or nothing, and does nothing when the service does not run, when readin
 histories is not permitted, or when AMBRY_HOOKS=off. With --explain before AGENT it
 says on standard error why there is nothing to say.
 
-Agents: ` + strings.Join(hook.Names(), ", ") + ".",
+Agents: ` + inLines(hook.Names()) + ".",
 		Example: `  echo '{"session_id":"s1","prompt":"why was the importer slow?"}' |
     ambry hook --explain claude-code UserPromptSubmit`,
+		Args: cobra.ArbitraryArgs,
 		// A mistake in a flag must not become an exit code that blocks the agent.
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -112,4 +113,23 @@ func (p *program) hook(ctx context.Context, args []string, explain bool) {
 	if out := h.Answer(ctx, args[0], args[1], p.in); len(out) > 0 {
 		_, _ = p.out.Write(out) // an agent that does not listen needs no answer
 	}
+}
+
+// inLines writes names one after the other, on lines that are not too long.
+func inLines(names []string) string {
+	var b strings.Builder
+	width := len("Agents: ")
+	for i, name := range names {
+		if i > 0 {
+			b.WriteString(",")
+			if width += len(name) + 2; width > 80 {
+				b.WriteString("\n")
+				width = len(name)
+			} else {
+				b.WriteString(" ")
+			}
+		}
+		b.WriteString(name)
+	}
+	return b.String()
 }

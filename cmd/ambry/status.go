@@ -109,7 +109,9 @@ func (p *program) printStatus(s status, now time.Time) {
 	}
 	fmt.Fprintf(w, "reading\t%s\n", readingLine(s, now))
 	for _, src := range s.Sources {
-		fmt.Fprintf(w, "%s\t%s\n", ambry.Plain(src.DisplayName), sourceLine(src, now))
+		if src.Capabilities.History || src.Available || src.Installed || src.Error != "" || src.Capabilities == (ambry.AgentCapabilities{}) {
+			fmt.Fprintf(w, "%s\t%s%s\n", ambry.Plain(src.DisplayName), sourceLine(src, now), connectionOf(src))
+		}
 	}
 }
 
@@ -153,10 +155,23 @@ func readingLine(s status, now time.Time) string {
 	return fmt.Sprintf("%s %s, %s new", how, ago(c.CompletedAt, now), counted(int64(c.Imported.Added), "turn", "turns"))
 }
 
+// connectionOf says how an agent is connected, if it is.
+func connectionOf(src ambry.AgentSource) string {
+	switch src.Status {
+	case ambry.PluginInstalled, ambry.SkillInstalled:
+		return "; connected"
+	case ambry.Drifted:
+		return fmt.Sprintf("; connected, but its files were changed: \"ambry connect %s\" mends that", src.SourceID)
+	}
+	return ""
+}
+
 func sourceLine(src ambry.AgentSource, now time.Time) string {
 	switch {
 	case src.Error != "":
 		return "cannot be read: " + ambry.Plain(src.Error)
+	case src.Installed && !src.Capabilities.History:
+		return "here; its history is not read"
 	case !src.Available:
 		return "not found"
 	case src.LastScannedAt == nil:

@@ -22,7 +22,7 @@ func lesson() agent.Lesson {
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
 			_, state := settings(t.Home)
-			server := agent.Object("type", "stdio", "command", t.Program, "args", t.Args("mcp"), "env", agent.Object())
+			server := agent.Object("type", "stdio", "command", t.Program, "args", t.Args("mcp", "--agent", id), "env", agent.Object())
 			return []agent.Edit{agent.Entry(edit.JSON, state, server, "mcpServers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) (all []agent.Edit) {

@@ -16,7 +16,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(settings(t.Home), "skills"), agent.Paragraph(filepath.Join(settings(t.Home), "AGENTS.md"), t.Note)}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp"))
+			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id))
 			return []agent.Edit{agent.Entry(edit.TOML, filepath.Join(settings(t.Home), "config.toml"), server, "mcp_servers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) []agent.Edit {

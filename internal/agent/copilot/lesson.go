@@ -16,7 +16,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(dir(t.Home), "skills"), agent.Paragraph(filepath.Join(dir(t.Home), "copilot-instructions.md"), t.Note)}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("type", "local", "command", t.Program, "args", t.Args("mcp"), "tools", edit.Default{Value: []string{"*"}})
+			server := agent.Object("type", "local", "command", t.Program, "args", t.Args("mcp", "--agent", id), "tools", edit.Default{Value: []string{"*"}})
 			return []agent.Edit{agent.Entry(edit.JSON, filepath.Join(dir(t.Home), "mcp-config.json"), server, "mcpServers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) []agent.Edit {

@@ -16,7 +16,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(skills(t.Home))}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("type", "stdio", "command", t.Program, "args", t.Args("mcp"))
+			server := agent.Object("type", "stdio", "command", t.Program, "args", t.Args("mcp", "--agent", id))
 			return []agent.Edit{agent.Entry(edit.JSON, filepath.Join(dir(t.Home), "crush.json"), server, "mcp", "ambry")}
 		},
 		Command: func(t agent.Teaching) []agent.Edit {

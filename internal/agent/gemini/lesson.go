@@ -17,7 +17,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(dir(t.Home), "skills"), agent.Paragraph(filepath.Join(dir(t.Home), "GEMINI.md"), t.Note)}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp"))
+			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id))
 			return []agent.Edit{agent.Entry(edit.JSON, settings(t.Home), server, "mcpServers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) (all []agent.Edit) {

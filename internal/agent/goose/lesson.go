@@ -18,7 +18,7 @@ func lesson() agent.Lesson {
 		MCP: func(t agent.Teaching) []agent.Edit {
 			server := agent.Object(
 				"enabled", edit.Default{Value: true}, "type", "stdio", "name", "ambry", "description", "Memory across coding agents",
-				"cmd", t.Program, "args", t.Args("mcp"), "envs", edit.Default{Value: agent.Object()}, "timeout", edit.Default{Value: 300},
+				"cmd", t.Program, "args", t.Args("mcp", "--agent", id), "envs", edit.Default{Value: agent.Object()}, "timeout", edit.Default{Value: 300},
 			)
 			return []agent.Edit{agent.Entry(edit.YAML, filepath.Join(dir(t.Home), "config.yaml"), server, "extensions", "ambry")}
 		},

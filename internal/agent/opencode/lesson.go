@@ -21,7 +21,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(config(t.Home), "skills"), agent.Paragraph(filepath.Join(config(t.Home), "AGENTS.md"), t.Note)}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("type", "local", "command", append([]string{t.Program}, t.Args("mcp")...), "enabled", edit.Default{Value: true})
+			server := agent.Object("type", "local", "command", append([]string{t.Program}, t.Args("mcp", "--agent", id)...), "enabled", edit.Default{Value: true})
 			return []agent.Edit{agent.Entry(edit.JSON, settings(t.Home), server, "mcp", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) []agent.Edit {

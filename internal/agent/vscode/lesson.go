@@ -17,7 +17,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(t.Home.DirOf("COPILOT_HOME", ".copilot"), "skills")}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("type", "stdio", "command", t.Program, "args", t.Args("mcp"))
+			server := agent.Object("type", "stdio", "command", t.Program, "args", t.Args("mcp", "--agent", id))
 			return []agent.Edit{agent.Entry(edit.JSON, filepath.Join(user(t.Home), "mcp.json"), server, "servers", "ambry")}
 		},
 		Command: func(t agent.Teaching) []agent.Edit {

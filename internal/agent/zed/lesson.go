@@ -17,7 +17,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{agent.Paragraph(filepath.Join(dir(t.Home), "AGENTS.md"), t.Note)}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("source", edit.Default{Value: "custom"}, "command", t.Program, "args", t.Args("mcp"), "env", edit.Default{Value: agent.Object()})
+			server := agent.Object("source", edit.Default{Value: "custom"}, "command", t.Program, "args", t.Args("mcp", "--agent", id), "env", edit.Default{Value: agent.Object()})
 			return []agent.Edit{agent.Entry(edit.JSON, filepath.Join(dir(t.Home), "settings.json"), server, "context_servers", "ambry")}
 		},
 	}
