@@ -1,0 +1,172 @@
+//go:build faults && linux
+
+package faults
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/client"
+)
+
+// TestDamage changes bytes of what is on the disk while nothing runs. The program
+// has to start, and to say what is the matter if it cannot go on; it may not
+// start its runtime over and over, nor tell of a turn what was not said in it.
+func TestDamage(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	s := start(t, ambryPath, whole)
+	turns := map[string]string{}
+	const sessions = 30
+	for n := range sessions {
+		id := fmt.Sprintf("5e551011-0000-4000-8000-%012d", n)
+		said := fmt.Sprintf("gauge %d of the tide station shows %d centimetres", n, 100+n)
+		line := fmt.Sprintf(`{"session":{"id":%q,"agent":"codex"},"turns":[{"id":"t","at":"2026-05-01T10:00:00Z","messages":[{"id":"m","role":"user","text":%q}]}]}`, id, said)
+		if _, err := s.Import(t.Context(), strings.NewReader(line)); err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.Search(t.Context(), ambry.Query{Query: fmt.Sprintf(`"gauge %d"`, n)})
+		if err != nil || len(a.Hits) == 0 {
+			t.Fatalf("%v, %v", a.Hits, err)
+		}
+		turns[a.Hits[0].ID] = said
+	}
+	ledger := &ledger{notes: map[string]string{}}
+	for i := range 50 {
+		content := fmt.Sprintf("note %d about the tide station %s", i, strings.Repeat("and its gauges ", 30))
+		if m, err := s.Add(t.Context(), ambry.Note{Content: content}, ""); err == nil {
+			ledger.notes[m.ID] = content
+		}
+	}
+	s.stop()
+	files := filesBelow(t, whole)
+	random := rand.New(rand.NewPCG(9, 9))
+	ends := map[string]int{}
+	for i := range times(60, 2000) {
+		home := filepath.Join(t.TempDir(), "ambry")
+		if err := os.CopyFS(home, os.DirFS(whole)); err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Chmod(home, 0o700)
+		name := files[random.IntN(len(files))]
+		how := damage(t, filepath.Join(home, name), random)
+		ends[attempt(t, home, fmt.Sprintf("round %d: %s of %s", i, how, name), turns)]++
+		_ = os.RemoveAll(home)
+	}
+	t.Logf("%v", ends)
+}
+
+// filesBelow returns what is kept, by name.
+func filesBelow(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if info, _ := e.Info(); info.Size() > 0 && !strings.HasPrefix(rel, "logs") {
+			names = append(names, rel)
+		}
+		return err
+	})
+	if err != nil || !slices.Contains(names, "memory.db") || !slices.Contains(names, "app.db") {
+		t.Fatalf("the files are %v, %v", names, err)
+	}
+	return names
+}
+
+// damage changes a file and says how.
+func damage(t *testing.T, path string, random *rand.Rand) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	how := "a changed byte"
+	at := random.IntN(len(data))
+	switch random.IntN(4) {
+	case 0:
+		how, data = "a lost end", data[:at]
+	case 1:
+		how = "a sector of zeros"
+		clear(data[at/512*512 : min(at/512*512+512, len(data))])
+	default:
+		data[at] ^= byte(1 + random.IntN(255))
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return how
+}
+
+// attempt starts a service on a damaged home and says how that ended.
+func attempt(t *testing.T, home, what string, turns map[string]string) string {
+	t.Helper()
+	s, ok := tryLaunch(t, home)
+	if !ok {
+		if s.said.Len() == 0 {
+			t.Errorf("%s: it does not start, and does not say why", what)
+		}
+		return "refused with a reason"
+	}
+	defer s.kill()
+	var health ambry.Health
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		b, err := s.Bootstrap(t.Context())
+		if err != nil {
+			t.Errorf("%s: bootstrap: %v", what, err)
+			return "broken"
+		}
+		if health = b.Health; health.Memory == ambry.HealthOK || health.MemoryReason != "" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%s: the memory neither answers nor says why: %+v", what, health)
+			return "broken"
+		}
+	}
+	if health.MemoryStarts > 10 {
+		t.Errorf("%s: %d starts of the runtime", what, health.MemoryStarts)
+	}
+	if health.Memory != ambry.HealthOK {
+		return "memory " + string(health.Memory) + ", with a reason"
+	}
+	for id, said := range turns {
+		p, err := s.Source(t.Context(), id)
+		if err == nil && !strings.Contains(fmt.Sprintf("%+v", p), said) {
+			t.Errorf("%s: a turn is told otherwise than it was said: %+v", what, p)
+		}
+	}
+	return "well"
+}
+
+// tryLaunch is launch for a service that may not start.
+func tryLaunch(t *testing.T, home string) (*service, bool) {
+	t.Helper()
+	s := prepare(t, ambryPath, home)
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = s.cmd.Wait(); close(ended) }()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-ended:
+			return s, false
+		default:
+		}
+		if c, rt, err := client.Find(t.Context(), home); err == nil && rt.PID == s.cmd.Process.Pid {
+			s.Client = c
+			return s, true
+		}
+	}
+	t.Fatal("the service neither starts nor ends")
+	return nil, false
+}

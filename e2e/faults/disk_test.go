@@ -1,0 +1,180 @@
+//go:build faults && linux
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// tmpfs mounts a small disk in memory.
+func tmpfs(t *testing.T, mib int) string {
+	t.Helper()
+	needRoot(t)
+	dir := filepath.Join(t.TempDir(), "disk")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", mib), "tmpfs", dir)
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fill writes a file until the disk is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size >= 1; size /= 2 {
+		for {
+			if _, err := f.Write(make([]byte, size)); err != nil {
+				break
+			}
+		}
+	}
+}
+
+// TestFullDisk fills the disk at different moments. What cannot be written is
+// refused with a code, reading goes on, and when there is room again writing does.
+func TestFullDisk(t *testing.T) {
+	for i := range times(6, 200) {
+		mib := []int{8, 16, 32}[i%3]
+		disk := tmpfs(t, mib)
+		s := start(t, ambryPath, filepath.Join(disk, "ambry"))
+		l := &ledger{notes: map[string]string{}}
+		ctx, stop := context.WithTimeout(t.Context(), time.Duration(50+i*37%400)*time.Millisecond)
+		_ = l.write(ctx, s, "before")
+		stop()
+		filler := filepath.Join(disk, "filler")
+		fill(t, filler)
+		kinds := refusals(t, s, l)
+		if kinds[ambry.StorageFull]+kinds[ambry.MemoryUnavailable] == 0 {
+			t.Errorf("round %d: a full disk refuses nothing: %v", i, kinds)
+		}
+		for kind, n := range kinds {
+			if kind != ambry.StorageFull && kind != ambry.MemoryUnavailable {
+				t.Errorf("round %d: a full disk answers %s %d times", i, kind, n)
+			}
+		}
+		if n := missing(t, s, l.seen()); n > 0 {
+			t.Errorf("round %d: %d notes cannot be read on a full disk", i, n)
+		}
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "it writes again", func() bool {
+			_, err := s.Add(t.Context(), ambry.Note{Content: "there is room again"}, "")
+			return err == nil
+		})
+		s.stop()
+		again := start(t, ambryPath, s.home)
+		if n := missing(t, again, l.seen()); n > 0 {
+			t.Errorf("round %d: %d acknowledged notes are lost", i, n)
+		}
+		again.stop()
+		sound(t, s.home)
+		command(t, "umount", "-l", disk)
+	}
+}
+
+// refusals writes large notes and counts what they are refused with.
+func refusals(t *testing.T, s *service, l *ledger) map[ambry.Kind]int {
+	t.Helper()
+	kinds := map[ambry.Kind]int{}
+	large := string(make([]byte, 0))
+	for range 64 << 10 / 16 {
+		large += "sixteen letters "
+	}
+	for i := range 40 {
+		content := fmt.Sprintf("large note number %d: %s", i, large)
+		m, err := s.Add(t.Context(), ambry.Note{Content: content}, "")
+		if err != nil {
+			kinds[ambry.KindOf(err)]++
+			continue
+		}
+		l.mu.Lock()
+		l.notes[m.ID] = content
+		l.mu.Unlock()
+	}
+	return kinds
+}
+
+// TestReadOnlyDisk makes the disk read-only under a running service.
+func TestReadOnlyDisk(t *testing.T) {
+	disk := tmpfs(t, 64)
+	s := start(t, ambryPath, filepath.Join(disk, "ambry"))
+	l := &ledger{notes: map[string]string{}}
+	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	_ = l.write(ctx, s, "before")
+	stop()
+	fill(t, filepath.Join(disk, "filler")) // a read-only remount is refused while files are open for writing
+	_, err := s.Add(t.Context(), ambry.Note{Content: string(make([]byte, 0)) + fmt.Sprint(make([]int, 60_000))}, "")
+	if kind := ambry.KindOf(err); kind != ambry.StorageFull && kind != ambry.MemoryUnavailable {
+		t.Errorf("got %v", err)
+	}
+	before := usageOf(s.runtime()).cpu + usageOf(s.cmd.Process.Pid).cpu
+	const watched = 5 * time.Second
+	time.Sleep(watched)
+	if used := usageOf(s.runtime()).cpu + usageOf(s.cmd.Process.Pid).cpu - before; used > watched/20 {
+		t.Errorf("it used %v in %v while nothing could be written", used, watched)
+	}
+	if n := missing(t, s, l.seen()); n > 0 {
+		t.Errorf("%d notes cannot be read", n)
+	}
+}
+
+// TestDiskErrors has the kernel answer EIO to every fsync of the runtime for a
+// while. Nothing may be acknowledged meanwhile that is not there afterwards.
+func TestDiskErrors(t *testing.T) {
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is not installed")
+	}
+	for i := range times(3, 30) {
+		home := filepath.Join(t.TempDir(), "ambry")
+		s := start(t, ambryPath, home)
+		l := &ledger{notes: map[string]string{}}
+		ctx, stop := context.WithCancel(t.Context())
+		var writers sync.WaitGroup
+		for w := range 2 {
+			writers.Go(func() { _ = l.write(ctx, s, fmt.Sprintf("round %d writer %d", i, w)) })
+		}
+		time.Sleep(200 * time.Millisecond)
+		inject := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO",
+			"-p", strconv.Itoa(s.runtime()))
+		if err := inject.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if _, err := s.Bootstrap(t.Context()); err != nil {
+			t.Errorf("round %d: the service does not answer while the disk fails: %v", i, err)
+		}
+		_ = inject.Process.Signal(os.Interrupt)
+		_ = inject.Wait()
+		until(t, "it writes again", func() bool {
+			_, err := s.Add(t.Context(), ambry.Note{Content: "the disk is well again"}, "")
+			return err == nil
+		})
+		stop()
+		writers.Wait()
+		s.kill()
+		again := start(t, ambryPath, home)
+		if n := missing(t, again, l.seen()); n > 0 {
+			t.Errorf("round %d: %d of %d acknowledged notes are lost", i, n, len(l.seen()))
+		}
+		again.stop()
+		sound(t, home)
+	}
+}

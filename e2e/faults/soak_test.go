@@ -1,0 +1,146 @@
+//go:build faults && linux
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"ambry.dev/ambry"
+)
+
+// TestSoak has a service do everything at once for a long time: adds, searches,
+// pages of the panel, settings that change, a runtime that is killed now and
+// then. In the end it takes no more of anything than at the beginning, and finds
+// as fast.
+func TestSoak(t *testing.T) {
+	lasts := time.Duration(times(60, 3600)) * time.Second
+	s := start(t, ambryPath, filepath.Join(t.TempDir(), "ambry"))
+	ctx, stop := context.WithTimeout(t.Context(), lasts)
+	defer stop()
+	load := &load{service: s}
+	var workers sync.WaitGroup
+	for w := range 8 {
+		workers.Go(func() { load.run(ctx, w) })
+	}
+	workers.Go(func() {
+		for tick := time.NewTicker(lasts / 6); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+				_ = syscall.Kill(s.runtime(), syscall.SIGKILL)
+			}
+		}
+	})
+	time.Sleep(lasts / 10)
+	early, earlyRuntime := usageOf(s.cmd.Process.Pid), usageOf(s.runtime())
+	first := load.latencies()
+	<-ctx.Done()
+	workers.Wait()
+	last := load.latencies()
+	time.Sleep(6 * time.Second) // connections that were kept are closed
+	until(t, "the runtime is back", func() bool { return s.runtime() != 0 })
+	late, lateRuntime := usageOf(s.cmd.Process.Pid), usageOf(s.runtime())
+	t.Logf("%d requests in %v, %d refused while the runtime was away", load.asked.Load(), lasts, load.refused.Load())
+	t.Logf("service: %+v, then %+v; runtime: %+v, then %+v", early, late, earlyRuntime, lateRuntime)
+	t.Logf("search p50, p99: %v, then %v", first, last)
+	if late.files > early.files+10 || late.threads > early.threads+10 {
+		t.Errorf("the service holds on to things: %+v, then %+v", early, late)
+	}
+	if late.rss > early.rss*3/2+16<<20 {
+		t.Errorf("the service grows: %+v, then %+v", early, late)
+	}
+	if wal, err := os.Stat(filepath.Join(s.home, "memory.db-wal")); err == nil && wal.Size() > 64<<20 {
+		t.Errorf("the log has %d bytes", wal.Size())
+	}
+	if n := load.wrong.Load(); n > 0 {
+		t.Errorf("%d answers were wrong, the last: %v", n, load.last.Load())
+	}
+	s.stop()
+	sound(t, s.home)
+}
+
+// load is mixed traffic, 60 requests a second of each worker.
+type load struct {
+	*service
+	asked, refused, wrong atomic.Int64
+	last                  atomic.Value
+
+	mu   sync.Mutex // guards took
+	took []time.Duration
+}
+
+func (l *load) run(ctx context.Context, worker int) {
+	random := rand.New(rand.NewPCG(uint64(worker), 3))
+	tick := time.NewTicker(16 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		l.asked.Add(1)
+		err := l.one(ctx, random, fmt.Sprintf("%d-%d", worker, i))
+		switch kind := ambry.KindOf(err); {
+		case err == nil || ctx.Err() != nil:
+		case kind == ambry.MemoryUnavailable || kind == ambry.UpstreamFailed || kind == ambry.MemoryTimeout:
+			l.refused.Add(1)
+		default:
+			l.wrong.Add(1)
+			l.last.Store(err.Error())
+		}
+	}
+}
+
+func (l *load) one(ctx context.Context, random *rand.Rand, name string) (err error) {
+	words := []string{"lock", "canal", "ferry", "tide", "gauge", "harbour", "pilot", "buoy"}
+	word := func() string { return words[random.IntN(len(words))] }
+	switch n := random.IntN(100); {
+	case n < 5:
+		_, err = l.Add(ctx, ambry.Note{Content: fmt.Sprintf("%s: the %s of the %s at the %s", name, word(), word(), word())}, name)
+	case n < 40:
+		began := time.Now()
+		_, err = l.Search(ctx, ambry.Query{Query: word() + " " + word()})
+		if err == nil {
+			l.mu.Lock()
+			l.took = append(l.took, time.Since(began))
+			l.mu.Unlock()
+		}
+	case n < 50:
+		_, err = l.Overview(ctx)
+	case n < 60:
+		err = l.Panel(ctx, "items", nil)
+	case n < 62:
+		theme := []string{"light", "dark"}[random.IntN(2)]
+		_, err = l.PatchSettings(ctx, ambry.AppSettingsPatch{Theme: &theme})
+	default:
+		_, err = l.Bootstrap(ctx)
+	}
+	return err
+}
+
+// latencies returns the median and the 99th percentile of the searches since the
+// last call.
+func (l *load) latencies() [2]time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.took) == 0 {
+		return [2]time.Duration{}
+	}
+	slices.Sort(l.took)
+	out := [2]time.Duration{l.took[len(l.took)/2], l.took[len(l.took)*99/100]}
+	l.took = nil
+	return out
+}

@@ -1,0 +1,296 @@
+//go:build faults && linux
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // to look into the files when nobody has them open
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/client"
+)
+
+// ambryPath is the program, and carelessPath one that does not wait for the disk.
+var ambryPath, carelessPath string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "ambry-faults")
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ambryPath, carelessPath = filepath.Join(dir, "ambry"), filepath.Join(dir, "careless")
+	for path, flags := range map[string]string{
+		ambryPath:    "",
+		carelessPath: "-X ambry.dev/ambry/internal/memory/store.synchronous=OFF",
+	} {
+		build := exec.Command("go", "build", "-ldflags", flags, "-o", path, "ambry.dev/ambry/cmd/ambry")
+		if out, err := build.CombinedOutput(); err != nil {
+			log.Printf("build ambry: %v\n%s", err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// times is how often something is tried: quick, or long when the person asked
+// for hours.
+func times(quick, long int) int {
+	if os.Getenv("AMBRY_FAULTS") == "long" {
+		return long
+	}
+	return quick
+}
+
+// needRoot skips tests that mount disks.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount disks")
+	}
+}
+
+// command runs a program of the system; that it fails ends the test.
+func command(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// patience is how long anything is waited for that is about to happen.
+const patience = 60 * time.Second
+
+// service is a running ambry.
+type service struct {
+	*client.Client
+	t    *testing.T
+	cmd  *exec.Cmd
+	home string // AMBRY_HOME
+	said *bytes.Buffer
+}
+
+// start starts the service and waits until its memory answers.
+func start(t *testing.T, binary, home string) *service {
+	t.Helper()
+	s := launch(t, binary, home)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := s.WaitMemory(ctx); err != nil {
+		t.Fatalf("the memory does not start: %v\n%s", err, s.said)
+	}
+	return s
+}
+
+// launch starts the service and waits until that answers.
+func launch(t *testing.T, binary, home string) *service {
+	t.Helper()
+	s := prepare(t, binary, home)
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	until(t, "the service answers", func() bool {
+		c, rt, err := client.Find(t.Context(), home)
+		if err != nil || rt.PID != s.cmd.Process.Pid {
+			return false
+		}
+		s.Client = c
+		return true
+	})
+	return s
+}
+
+// prepare returns a service that is not started yet.
+func prepare(t *testing.T, binary, home string) *service {
+	t.Helper()
+	s := &service{t: t, home: home, said: &bytes.Buffer{}, cmd: exec.Command(binary, "serve", "--home", home)}
+	person := filepath.Join(t.TempDir(), "person")
+	if err := os.MkdirAll(person, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Env = []string{"HOME=" + person, "PATH=" + os.Getenv("PATH")}
+	s.cmd.Stdout, s.cmd.Stderr = io.Discard, s.said
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return s
+}
+
+// until waits for something.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// signal sends a signal to both processes.
+func (s *service) signal(sig syscall.Signal) { _ = syscall.Kill(-s.cmd.Process.Pid, sig) }
+
+// kill ends both processes at once. It may be called again.
+func (s *service) kill() {
+	s.signal(syscall.SIGCONT)
+	s.signal(syscall.SIGKILL)
+	_ = s.cmd.Wait()
+	if s.Client != nil {
+		s.Close()
+	}
+}
+
+// stop ends the service as a person does.
+func (s *service) stop() {
+	s.t.Helper()
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	done := make(chan error, 1)
+	go func() { done <- s.cmd.Wait() }()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		s.t.Fatal("the service does not stop")
+	}
+	s.Close()
+}
+
+// runtime returns the process of the memory, 0 if there is none.
+func (s *service) runtime() int {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", s.cmd.Process.Pid))
+	for _, task := range tasks {
+		data, _ := os.ReadFile(task)
+		for _, field := range strings.Fields(string(data)) {
+			pid, _ := strconv.Atoi(field)
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if strings.Contains(string(line), "\x00memory") {
+				return pid
+			}
+		}
+	}
+	return 0
+}
+
+// usage is what the system knows of a process.
+type usage struct {
+	cpu     time.Duration
+	rss     int64 // bytes that are its own
+	files   int
+	threads int64
+}
+
+func usageOf(pid int) (u usage) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if _, after, ok := strings.Cut(string(stat), ") "); ok {
+		for _, f := range strings.Fields(after)[11:13] {
+			n, _ := strconv.ParseInt(f, 10, 64)
+			u.cpu += time.Duration(n) * 10 * time.Millisecond
+		}
+	}
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		n, _ := strconv.ParseInt(fields[1], 10, 64)
+		switch fields[0] {
+		case "RssAnon:":
+			u.rss = n << 10
+		case "Threads:":
+			u.threads = n
+		}
+	}
+	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	u.files = len(open)
+	return u
+}
+
+// ledger is what was acknowledged.
+type ledger struct {
+	mu    sync.Mutex // guards notes
+	notes map[string]string
+	n     int
+}
+
+// write adds notes until it is told to stop, and remembers those that were
+// acknowledged. It returns the last error.
+func (l *ledger) write(ctx context.Context, s *service, name string) (last error) {
+	for i := 0; ctx.Err() == nil; i++ {
+		content := fmt.Sprintf("note %d of %s %s: %s", i, name, time.Now().Format(time.RFC3339Nano), strings.Repeat("the lock of canal nine needs new seals. ", 20))
+		m, err := s.Add(ctx, ambry.Note{Content: content}, fmt.Sprintf("%s-%d-%d", name, s.cmd.Process.Pid, i))
+		if err != nil {
+			if ctx.Err() == nil {
+				last = err
+			}
+			if errors.Is(err, client.ErrNotRunning) {
+				return last
+			}
+			continue
+		}
+		l.mu.Lock()
+		l.notes[m.ID] = content
+		l.n++
+		l.mu.Unlock()
+	}
+	return last
+}
+
+// seen returns what was acknowledged until now.
+func (l *ledger) seen() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make(map[string]string, len(l.notes))
+	for id, content := range l.notes {
+		out[id] = content
+	}
+	return out
+}
+
+// missing returns how many of some notes a service does not have, or not as they
+// were.
+func missing(t *testing.T, s *service, notes map[string]string) (n int) {
+	t.Helper()
+	for id, content := range notes {
+		d, err := s.Get(t.Context(), id)
+		if err != nil && ambry.KindOf(err) != ambry.NotFound {
+			t.Fatalf("%s: %v", id, err)
+		}
+		if err != nil || !strings.Contains(fmt.Sprintf("%+v", d), content[:40]) {
+			n++
+		}
+	}
+	return n
+}
+
+// sound looks into the files of a service that was stopped.
+func sound(t *testing.T, home string) {
+	t.Helper()
+	for _, name := range []string{"memory.db", "app.db"} {
+		db, err := sql.Open("sqlite", "file:"+filepath.Join(home, name)+"?mode=ro")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found string
+		if err := db.QueryRow("PRAGMA integrity_check").Scan(&found); err != nil || found != "ok" {
+			t.Errorf("%s: %s %v", name, found, err)
+		}
+		db.Close()
+	}
+}
