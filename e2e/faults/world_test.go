@@ -3,12 +3,10 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"os/exec"
@@ -86,7 +84,16 @@ type service struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	home string // AMBRY_HOME
-	said *bytes.Buffer
+	said said
+}
+
+// said is what a service wrote, in a file: a pipe would be held open by whatever
+// outlives it.
+type said struct{ path string }
+
+func (s said) String() string {
+	data, _ := os.ReadFile(s.path)
+	return string(data)
 }
 
 // start starts the service and waits until its memory answers.
@@ -123,13 +130,19 @@ func launch(t *testing.T, binary, home string) *service {
 // prepare returns a service that is not started yet.
 func prepare(t *testing.T, binary, home string) *service {
 	t.Helper()
-	s := &service{t: t, home: home, said: &bytes.Buffer{}, cmd: exec.Command(binary, "serve", "--home", home)}
+	s := &service{t: t, home: home, cmd: exec.Command(binary, "serve", "--home", home)}
 	person := filepath.Join(t.TempDir(), "person")
 	if err := os.MkdirAll(person, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.cmd.Env = []string{"HOME=" + person, "PATH=" + os.Getenv("PATH")}
-	s.cmd.Stdout, s.cmd.Stderr = io.Discard, s.said
+	s.said = said{filepath.Join(filepath.Dir(person), "said")}
+	errors, err := os.Create(s.said.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { errors.Close() })
+	s.cmd.Stderr = errors
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return s
 }
@@ -149,9 +162,14 @@ func (s *service) signal(sig syscall.Signal) { _ = syscall.Kill(-s.cmd.Process.P
 
 // kill ends both processes at once. It may be called again.
 func (s *service) kill() {
+	runtime := s.runtime()
 	s.signal(syscall.SIGCONT)
 	s.signal(syscall.SIGKILL)
 	_ = s.cmd.Wait()
+	if runtime != 0 { // it must not outlive the service
+		_ = syscall.Kill(runtime, syscall.SIGCONT)
+		until(s.t, "the runtime is gone", func() bool { return syscall.Kill(runtime, 0) != nil })
+	}
 	if s.Client != nil {
 		s.Close()
 	}
