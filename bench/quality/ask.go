@@ -51,6 +51,8 @@ func answers(ctx context.Context, c corpus, sessions bool) ([]found, error) {
 
 // asker asks a memory that is full.
 type asker struct {
+	store   *store.Store
+	now     func() time.Time
 	engine  *engine.Engine
 	session map[string]string // session by turn; nil if sessions are not measured
 
@@ -80,7 +82,7 @@ func newAsker(ctx context.Context, c corpus) (a *asker, shut func(), err error) 
 		m, stop = startModel(ctx, s, c.model)
 		shut = func() { stop(); shutStore() }
 	}
-	a = &asker{engine: engine.New(engine.Config{Store: s, Now: now, Meaning: m, Fit: c.fit}), turns: map[string]string{}}
+	a = &asker{store: s, now: now, engine: engine.New(engine.Config{Store: s, Now: now, Meaning: m, Fit: c.fit}), turns: map[string]string{}}
 	if err := a.fill(ctx, c.sessions); err != nil {
 		shut()
 		return nil, nil, err

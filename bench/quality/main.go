@@ -6,6 +6,7 @@
 //	go run ./bench/quality                    our own set
 //	go run ./bench/quality -data DIR          the public ones too
 //	go run ./bench/quality -set own -v        each question that was missed
+//	go run ./bench/quality -data DIR -fit FILE  fits the weights of the second stage
 //	go run ./bench/quality -floors            fails when a number is below its floor
 package main
 
@@ -39,7 +40,7 @@ type options struct {
 	out        string
 	verbose    bool
 	floors     bool
-	weights    bool
+	weights    string
 	fitMeaning bool
 	model      model.Embedder // nil: words only
 }
@@ -54,7 +55,7 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.out, "json", "", "file for the numbers and for the ranking of every question")
 	flags.BoolVar(&o.verbose, "v", false, "show each question whose evidence is not first")
 	flags.BoolVar(&o.floors, "floors", false, "fail when a number is below its floor")
-	flags.BoolVar(&o.weights, "weights", false, "look for better weights of the second stage, on the halves to choose them on")
+	flags.StringVar(&o.weights, "fit", "", "fit the weights of the second stage on the halves to choose them on, and write them to this file: internal/memory/recall/weights.json")
 	flags.BoolVar(&o.fitMeaning, "fit-meaning", false, "try numbers for the embedding model, on the halves to choose them on")
 	name := flags.String("embedding", noModel, "embedding model: off, static, or PROVIDER:MODEL with its key in "+keyVariable)
 	url := flags.String("embedding-url", "", "where PROVIDER is, if not where it usually is")
@@ -93,7 +94,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if o.fitMeaning {
 		return fitMeaning(ctx, stdout, o)
 	}
-	if o.weights {
+	if o.weights != "" {
 		return fitWeights(ctx, stdout, o)
 	}
 	var results []*result

@@ -10,26 +10,32 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/store"
 	"ambry.dev/ambry/internal/memory/when"
+	"ambry.dev/ambry/internal/memory/words"
 )
 
 // judge fills in the signs of all that was looked at, and their scores.
 func judge(a asked, all []ranked, now time.Time) {
+	named := speakers(a, all)
+	a = named.leaveOut(a, all)
 	weight := max(a.weight, 1e-9)
 	size := 0.0
 	for i := range all {
 		size += all[i].look.size
 	}
 	size /= float64(max(len(all), 1))
-	named := speakers(a, all)
 	pairs := a.pairWeight()
-	own := 0.0
+	own, brief := 0.0, 0.0
 	for i := range all {
 		r, l := &all[i], &all[i].look
 		s := &r.signs
-		s[byOwn] = l.bm25(a, size)
+		s[byOwn] = bm25(a, l.often, l.size, size, 0.75)
 		own = max(own, s[byOwn])
 		s[byCover] = min(sum(l.has)/weight, 1)
 		s[byNear] = min(r.passage.near, 1)
+		s[byAlike] = min(sum(l.alike)/weight, 1)
+		s[byBrief] = 1 / (1 + math.Log1p(l.size/10))
+		brief += s[byBrief] / float64(len(all))
+		s[byNumber] = yes(a.forNumber && l.number)
 		s[byPair] = min(l.pairs/pairs, 1)
 		s[byPhrase] = yes(r.passage.phrase)
 		s[bySpeaker] = named.match(l.speaker)
@@ -42,7 +48,11 @@ func judge(a asked, all []ranked, now time.Time) {
 		all[i].signs[byOwn] /= max(own, 1e-9)
 	}
 	byGroups(a, all)
+	byNeighbours(a, all, size)
+	short := shortness(brief)
 	for i := range all {
+		all[i].short = short
+		all[i].signs[byBrief] -= brief
 		all[i].add()
 	}
 	if a.tense != when.Past && a.window.From.IsZero() && !a.single() {
@@ -61,9 +71,20 @@ func yes(b bool) float64 {
 func (r *ranked) add() {
 	r.score = 0
 	for s, v := range r.signs {
-		r.score += round(weights[s] * v)
+		r.score += round(weights.of(sign(s), r.short) * v)
 	}
 }
+
+// Bounds of shortness: memories that are shorter or longer than those the
+// weights were fitted to are taken for such.
+const (
+	shortest = 0.1
+	longest  = -0.8
+)
+
+// shortness is 0 where memories have twenty words or so, and less where they are
+// longer. Brief is the mean of what is said of them in judge.
+func shortness(brief float64) float64 { return max(longest, min(4*(brief-0.5), shortest)) }
 
 // pairWeight is the most that neighbours of the question can count.
 func (a asked) pairWeight() float64 {
@@ -214,6 +235,34 @@ func speakers(a asked, all []ranked) talkers {
 		}
 	}
 	return t
+}
+
+// leaveOut takes the names of those who speak out of what is asked for: they
+// stand before all that they say.
+func (t talkers) leaveOut(a asked, all []ranked) asked {
+	if !t.named {
+		return a
+	}
+	c := words.NewCutter()
+	drop := map[string]bool{}
+	for name := range t.asked {
+		first, _, _ := strings.Cut(name, " ")
+		c.Each(first, func(w words.Term) { drop[string(w.Text)] = true })
+	}
+	units := slices.Clone(a.units)
+	for u := range units {
+		if !drop[units[u].term] || len(drop) >= len(units) {
+			continue
+		}
+		a.weight -= units[u].weight
+		units[u].weight = 0
+		for i := range all {
+			l := &all[i].look
+			l.has[u], l.often[u], l.alike[u] = 0, 0, 0
+		}
+	}
+	a.units = units
+	return a
 }
 
 func (t talkers) match(speaker string) float64 {

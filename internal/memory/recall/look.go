@@ -20,6 +20,9 @@ type look struct {
 	speaker string    // who said it, in lower case, if it begins like "Ana: "
 	asking  bool      // it only asks
 	telling bool      // it names a time
+	alike   []float64 // by unit: like has, where another form of the word counts half
+	ends    bool      // it ends with a question
+	number  bool      // it has a number
 }
 
 // restCounts is how much a word counts in often that no person says: answers and
@@ -29,7 +32,7 @@ const restCounts = 0.25
 // lookAt reads a memory.
 func lookAt(m *matcher, t store.Text) look {
 	units := len(m.asked.units)
-	l := look{phrases: make([]bool, len(m.asked.phrases)), has: make([]float64, units), often: make([]float64, units)}
+	l := look{phrases: make([]bool, len(m.asked.phrases)), has: make([]float64, units), often: make([]float64, units), alike: make([]float64, units)}
 	if len(t.Said) == 0 {
 		l.read(m, t.Body, t.Source, 1)
 		l.notice(m.asked, t.Body)
@@ -48,9 +51,14 @@ func lookAt(m *matcher, t store.Text) look {
 			l.read(m, c.Output, s.Source, restCounts)
 		}
 	}
-	if len(t.Said) == 1 && len(t.Said[0].Calls) == 0 {
-		l.asking = onlyAsks(t.Said[0].Text)
-		l.speaker = speakerOf(t.Said[0].Text)
+	switch {
+	case len(t.Said) == 0:
+		l.hear(t.Body)
+	case len(t.Said) == 1 && len(t.Said[0].Calls) == 0:
+		l.hear(t.Said[0].Text)
+	}
+	if n := len(t.Said); n > 0 {
+		l.ends = endsAsking(t.Said[n-1].Text)
 	}
 	if l.best.text == "" { // found by its title, its tags or its neighbours
 		l.best = opening(t)
@@ -80,6 +88,10 @@ func (l *look) read(m *matcher, text string, at ambry.Source, counts float64) {
 	}
 	l.size += counts * float64(len(text)) / 6
 	for i, s := range p.spans {
+		l.alike[s.unit] = max(l.alike[s.unit], m.gain(s))
+		if s.like {
+			continue
+		}
 		l.has[s.unit] = max(l.has[s.unit], m.gain(s))
 		if s.part {
 			continue
@@ -96,14 +108,22 @@ const maxGap = 5
 
 // pair counts two spans that follow each other here and in the question.
 func (l *look) pair(m *matcher, a, b span) {
-	if a.part || b.unit != a.unit+1 || b.start-a.end > maxGap {
+	if a.part || a.like || b.unit != a.unit+1 || b.start-a.end > maxGap {
 		return
 	}
 	l.pairs = max(l.pairs, 0) + min(m.asked.units[a.unit].weight, m.asked.units[b.unit].weight)
 }
 
+// hear reads the only thing that is said.
+func (l *look) hear(text string) {
+	l.asking, l.speaker = onlyAsks(text), speakerOf(text)
+}
+
 // notice reads what a message says beside the words that were asked for.
 func (l *look) notice(a asked, text string) {
+	if a.forNumber && !l.number {
+		l.number = strings.ContainsAny(clip(text, maxExcerpt), "0123456789") || when.Counted(clip(text, maxExcerpt))
+	}
 	if a.forTime && !l.telling {
 		l.telling = when.Told(clip(text, maxExcerpt))
 	}
@@ -142,12 +162,13 @@ func speakerOf(text string) string {
 	return strings.ToLower(name)
 }
 
-// bm25 scores what a memory itself says; average is the mean size.
-func (l *look) bm25(a asked, average float64) float64 {
-	const k, b = 1.2, 0.75
-	norm := k * (1 - b + b*l.size/max(average, 1))
+// bm25 scores words that are there so often in a text of a size; average is the
+// mean size, and b how much a text that is longer must say more.
+func bm25(a asked, often []float64, size, average, b float64) float64 {
+	const k = 1.2
+	norm := k * (1 - b + b*size/max(average, 1))
 	score := 0.0
-	for i, n := range l.often {
+	for i, n := range often {
 		if n > 0 {
 			score += a.units[i].weight * n * (k + 1) / (n + norm)
 		}
@@ -161,4 +182,13 @@ func sum(values []float64) float64 {
 		total += v
 	}
 	return total
+}
+
+// endingBytes is how much of a message is its end.
+const endingBytes = 200
+
+// endsAsking reports whether the end of a message asks something.
+func endsAsking(text string) bool {
+	text = text[max(len(text)-endingBytes, 0):]
+	return strings.Contains(text, "?") || strings.Contains(text, "？")
 }

@@ -13,6 +13,8 @@ type matcher struct {
 	unit   map[string]int // term → place in units; a part has that of its identifier
 	exact  map[string]bool
 	pairs  [1 << 16 / 64]uint64 // first two bytes of every term
+	means  map[string]int       // term → unit that means about the same
+	begin  map[string][]int     // first bytes of a term → units
 	asked  asked
 }
 
@@ -21,13 +23,17 @@ type span struct {
 	start, end int
 	unit       int
 	part       bool // only a part of the unit
+	like       bool // another form of the unit, or a word that means about the same
 }
 
 func newMatcher(c *words.Cutter, a asked) *matcher {
-	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, asked: a}
+	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, begin: map[string][]int{}, means: map[string]int{}, asked: a}
 	for i, u := range a.units {
 		m.add(u.term, i)
 		m.exact[u.term] = true
+		if varies(u.term) {
+			m.begin[u.term[:beginsAlike]] = append(m.begin[u.term[:beginsAlike]], i)
+		}
 	}
 	for i, u := range a.units {
 		for _, p := range u.parts {
@@ -36,11 +42,24 @@ func newMatcher(c *words.Cutter, a asked) *matcher {
 			}
 		}
 	}
+	for i, u := range a.units {
+		for _, term := range synonyms()[u.term] {
+			if _, ok := m.unit[term]; !ok {
+				m.means[term] = i
+				m.pair(term)
+			}
+		}
+	}
 	return m
 }
 
 func (m *matcher) add(term string, unit int) {
 	m.unit[term] = unit
+	m.pair(term)
+}
+
+// pair lets texts through that may hold the term.
+func (m *matcher) pair(term string) {
 	if len(term) > 1 {
 		p := uint16(term[0])<<8 | uint16(term[1])
 		m.pairs[p/64] |= 1 << (p % 64)
@@ -86,6 +105,9 @@ func (m *matcher) find(out []span, text string) []span {
 			m.cutter.Each(part, func(t words.Term) {
 				u, ok := m.unit[string(t.Text)]
 				if !ok {
+					if u := m.like(t.Text); u >= 0 {
+						out = append(out, span{start: at + t.Start, end: at + t.End, unit: u, like: true})
+					}
 					return
 				}
 				out = append(out, span{start: at + t.Start, end: at + t.End, unit: u, part: !m.exact[string(t.Text)]})
@@ -109,4 +131,48 @@ func chunk(text string) int {
 		n--
 	}
 	return n
+}
+
+// beginsAlike is how many bytes the forms of a word have in common at least.
+const beginsAlike = 4
+
+// varies reports whether a term is a word that may have other forms: letters,
+// not too few, of a script that is written in words.
+func varies(term string) bool {
+	if len(term) <= beginsAlike {
+		return false
+	}
+	for i := range len(term) {
+		if c := term[i]; (c < 'a' || c > 'z') && (c < 0xc3 || c > 0xdf) && (c < 0x80 || c > 0xbf) {
+			return false
+		}
+	}
+	return true
+}
+
+// like returns the unit that a term may be another form of or means about the
+// same as, or -1.
+func (m *matcher) like(term []byte) int {
+	if u, ok := m.means[string(term)]; ok {
+		return u
+	}
+	if len(term) <= beginsAlike {
+		return -1
+	}
+	for _, u := range m.begin[string(term[:beginsAlike])] {
+		if related(m.asked.units[u].term, term) {
+			return u
+		}
+	}
+	return -1
+}
+
+// related reports whether two words have most of their letters in common, from
+// the beginning on.
+func related(a string, b []byte) bool {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n >= 5 && 4*n >= 3*min(len(a), len(b)) && max(len(a), len(b))-n <= 7 || n >= 4 && max(len(a), len(b))-n <= 2
 }

@@ -32,8 +32,14 @@ type passage struct {
 // partGain is how much a part of an identifier counts, against the whole.
 const partGain = 0.3
 
+// likeGain is how much another form of a word counts, or one that means the same.
+const likeGain = 0.5
+
 // gain of a span is what it says of the question.
 func (m *matcher) gain(s span) float64 {
+	if s.like {
+		return likeGain * m.asked.units[s.unit].weight
+	}
 	if s.part {
 		return partGain * m.asked.units[s.unit].weight
 	}
@@ -53,6 +59,9 @@ func passageOf(m *matcher, text string, literal int) passage {
 	seen := make([]float64, units)
 	value, all := 0.0, 0.0
 	for _, s := range spans {
+		if s.like {
+			continue
+		}
 		if g := m.gain(s); g > seen[s.unit] {
 			all += g - seen[s.unit]
 			seen[s.unit] = g
@@ -60,12 +69,17 @@ func passageOf(m *matcher, text string, literal int) passage {
 	}
 	best, from := 0.0, 0
 	for i, s := range spans {
+		if s.like {
+			continue
+		}
 		if counts[s.unit]++; counts[s.unit] == 1 {
 			value += m.gain(s)
 		}
 		for spans[from].start < s.end-snippetBytes+leadingBytes && from < i {
-			if counts[spans[from].unit]--; counts[spans[from].unit] == 0 {
-				value -= m.gain(spans[from])
+			if !spans[from].like {
+				if counts[spans[from].unit]--; counts[spans[from].unit] == 0 {
+					value -= m.gain(spans[from])
+				}
 			}
 			from++
 		}
@@ -90,9 +104,9 @@ func (p passage) better(o passage) bool {
 }
 
 func (p passage) value() float64 {
-	v := weights[byCover]*p.cover + weights[byNear]*p.near
+	v := p.near + 0.03*p.cover
 	if p.phrase {
-		v += weights[byPhrase]
+		v++
 	}
 	return v
 }

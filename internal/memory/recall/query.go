@@ -27,17 +27,18 @@ type unit struct {
 
 // asked is a query as it was understood.
 type asked struct {
-	units   []unit
-	weight  float64    // of all units
-	phrases []string   // to be found literally, lower-cased
-	literal string     // all that was asked, lower-cased, for those who paste a line
-	meant   string     // the same as it was written, without operators and words that say when
-	not     [][]string // terms, of each word that is not wanted
-	prefix  []string   // beginnings of hexadecimal names
-	filter  store.Filter
-	window  when.Window // which time it is about; zero if it does not tell
-	tense   when.Tense
-	forTime bool // it asks when something was
+	units     []unit
+	weight    float64    // of all units
+	phrases   []string   // to be found literally, lower-cased
+	literal   string     // all that was asked, lower-cased, for those who paste a line
+	meant     string     // the same as it was written, without operators and words that say when
+	not       [][]string // terms, of each word that is not wanted
+	prefix    []string   // beginnings of hexadecimal names
+	filter    store.Filter
+	window    when.Window // which time it is about; zero if it does not tell
+	tense     when.Tense
+	forTime   bool // it asks when something was
+	forNumber bool // it asks how many or how much
 }
 
 // parse understands a query. Beside words it knows "a phrase", -word,
@@ -82,7 +83,7 @@ func parse(c *words.Cutter, q ambry.Query, now time.Time) asked {
 	if !now.IsZero() {
 		a.window, _ = when.Parse(literal, now)
 	}
-	a.tense, a.forTime = when.TenseOf(literal), when.Asks(literal)
+	a.tense, a.forTime, a.forNumber = when.TenseOf(literal), when.Asks(literal), when.AsksNumber(literal)
 	a.meant = strings.TrimSpace(without(literal, a.window.Words))
 	a.units, a.prefix = unitsOf(c, a.meant)
 	for _, word := range not {
@@ -304,6 +305,9 @@ func (a asked) any() store.Match {
 	m := store.Match{Not: a.not, Prefix: a.prefix, Filter: a.filter, Own: a.single()}
 	for _, u := range a.units {
 		m.Any = append(m.Any, u.term)
+		if u.known == 0 {
+			m.Any = append(m.Any, synonyms()[u.term]...)
+		}
 	}
 	return m
 }

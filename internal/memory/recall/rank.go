@@ -18,8 +18,13 @@ type ranked struct {
 	passage passage
 	look    look
 	signs   [signs]float64
+	short   float64 // how short the memories are that it was compared with
 	score   float64
 }
+
+// timeGain is how much the time that a question is about counts where only the
+// score of the index is known.
+const timeGain = 2
 
 // rank looks at the best candidates closely and orders them anew: at least so
 // many, and more while they are short.
@@ -29,7 +34,7 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		best = max(best, f.Score)
 	}
 	first := func(f store.Candidate) float64 {
-		return f.Score/max(best, 1e-9) + weights[byTime]*a.during(f.At)
+		return f.Score/max(best, 1e-9) + timeGain*a.during(f.At)
 	}
 	slices.SortStableFunc(found, func(x, y store.Candidate) int { return cmp.Compare(first(y), first(x)) })
 	least = alikeFirst(found, alike, least)
@@ -80,7 +85,7 @@ func (r ranked) hit() ambry.Hit {
 	t := r.text
 	why := make(map[string]float64, signs)
 	for s, v := range r.signs {
-		if v = round(weights[s] * v); v != 0 {
+		if v = round(weights.of(sign(s), r.short) * v); v != 0 {
 			why[names[s]] = v
 		}
 	}

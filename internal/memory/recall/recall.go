@@ -23,8 +23,8 @@ const (
 	maxCandidates  = 100      // what the index gives
 	maxWholeDays   = 7        // a time so short is looked at whole
 	maxInWindow    = 50       // of the time that a question is about
-	minClose       = 12       // of which so many, or a quarter more than the limit, are looked at closely
-	closeBytes     = 24 << 10 // as they are stored; more are looked at closely while they are no more
+	minClose       = 20       // of which so many, or a quarter more than the limit, are looked at closely
+	closeBytes     = 32 << 10 // as they are stored; more are looked at closely while they are no more
 	maxFound       = 1000     // rows that Find returns
 	defaultBudget  = 2000     // tokens of the context
 	commonFrom     = 8_000

@@ -1,5 +1,11 @@
 package recall
 
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+)
+
 // sign is something that speaks for a memory, or against it.
 type sign int
 
@@ -8,41 +14,93 @@ type sign int
 const (
 	byWords   sign = iota // the index's own score (BM25), against that of the best
 	byOwn                 // the score (BM25) of what it says itself, against that of the best
+	byField               // the same of what it and, for less, its neighbours say
 	byCover               // share of the question that stands in it, by weight
+	byAlike               // byCover, where other forms of a word and words that mean the same count half
+	byWide                // byAlike of it and its neighbours together
 	byNear                // share that stands in one passage
 	byPair                // neighbours of the question that are neighbours in it
 	byPhrase              // has what was asked, literally
-	bySession             // score of the best memories of its session, against that of the best
+	byBefore              // byOwn of the turn before
+	byBefore2             // of the turn before that
+	byAfter               // of the turn after
+	byAfter2              // of the turn after that
+	byAnswer              // byBefore, if the turn before ends with a question
+	bySession             // score of its session as if it were one text, against that of the best
 	byJoint               // share of the question that its session says together
 	byProject             // score of the best memories of its project, against that of the best
 	bySpeaker             // 1: said by whom the question names; -1: by another
 	byAsking              // only asks, and answers nothing
 	byTelling             // names a time, when that is what was asked for
+	byNumber              // has a number, when that is what was asked for
+	byBrief               // says less than others that were found; below 0 if more
 	byTime                // when the question says it was
-	byFresh               // true now, while something better fitting was true before; what it lacks to be first
 	byRecent              // new rather than old
+	byFresh               // true now, while something better fitting was true before; what it lacks to be first
 	byMeaning             // means what was asked, as the embedding model sees it; times the weight of the model
 	signs
 )
 
 // names of the signs in an answer.
 var names = [signs]string{
-	"words", "own", "cover", "near", "pair", "phrase", "session", "joint", "project", "speaker", "asking", "telling", "time", "fresh", "recent", "meaning",
+	"words", "own", "field", "cover", "alike", "wide", "near", "pair", "phrase", "before", "before2", "after", "after2", "answer",
+	"session", "joint", "project", "speaker", "asking", "telling", "number", "brief", "time", "recent", "fresh", "meaning",
 }
 
-// weights of the signs.
-var weights = [signs]float64{
-	byWords: 1, byOwn: 0.13, byCover: 0.02, byNear: 0.6, byPair: 0.13, byPhrase: 0.5, bySession: 0.6, byJoint: 0.6, byProject: 0.42,
-	bySpeaker: 0.23, byAsking: -0.12, byTelling: 0.05, byTime: 2, byFresh: 1, byRecent: 0.017,
-	byMeaning: 1,
+// model says how much each sign counts. It was fitted to questions whose answers
+// are known; "go run ./bench/quality -data DIR -fit FILE" does it again.
+//
+// A sign counts more or less where memories are short: what somebody says in a
+// chat needs its neighbours, a long turn tells by itself what it is about. Short
+// is what is added to the weight where they are as short as can be; it is taken
+// away where they are long.
+type model struct {
+	Weight, Short [signs]float64
 }
 
-// Weights returns how much each part of a score counts. Only quality
-// measurements need to know.
-func Weights() map[string]float64 {
-	out := make(map[string]float64, signs)
-	for s, w := range weights {
-		out[names[s]] = w
+//go:embed weights.json
+var fitted []byte
+
+var weights = func() model {
+	m, err := ParseWeights(fitted)
+	if err != nil {
+		panic(err) // what is embedded is read by every test
 	}
-	return out
+	return m.model()
+}()
+
+// Weight is how much a sign counts.
+type Weight struct {
+	Weight float64 `json:"weight"`
+	Short  float64 `json:"short"`
 }
+
+// Weights are the weights of the signs by their names.
+type Weights map[string]Weight
+
+// ParseWeights reads weights of all signs, and nothing else.
+func ParseWeights(text []byte) (Weights, error) {
+	var w Weights
+	if err := json.Unmarshal(text, &w); err != nil {
+		return nil, fmt.Errorf("weights of signs: %w", err)
+	}
+	for _, name := range names {
+		if _, ok := w[name]; !ok {
+			return nil, fmt.Errorf("weights of signs: %q has none", name)
+		}
+	}
+	if len(w) != len(names) {
+		return nil, fmt.Errorf("weights of signs: %d for %d signs", len(w), len(names))
+	}
+	return w, nil
+}
+
+func (w Weights) model() (m model) {
+	for s, name := range names {
+		m.Weight[s], m.Short[s] = w[name].Weight, w[name].Short
+	}
+	return m
+}
+
+// of returns the weight of a sign among memories that are so short.
+func (m *model) of(s sign, short float64) float64 { return m.Weight[s] + short*m.Short[s] }

@@ -14,7 +14,7 @@ import (
 
 // indexVersion grows when the terms, the columns or their weights change; an index
 // of another version is made anew when the memory is opened.
-const indexVersion = 3
+const indexVersion = 4
 
 // The columns are lead, rest, around, day and scope: a request says in few words
 // what an answer says in many, and what was said around a turn is only a hint.

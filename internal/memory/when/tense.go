@@ -51,3 +51,14 @@ func Told(text string) bool { return tells.MatchString(text) }
 // Changed reports whether a text sounds like something is to be otherwise from
 // now on: "make it 30 from now on", 改成.
 func Changed(text string) bool { return changes.MatchString(text) }
+
+var (
+	asksNumber = regexp.MustCompile(`(?i)\b(how (many|much|long|often|big|large|fast|far|old)|what (is the )?(number|size|limit|value|port|version|price|rate|percentage|count)|wie (viele?|lange|oft|gro(ß|ss)|schnell|alt|hoch)|which (port|version))\b|多少|几[个次天条位]|多大|多久|多长|いくつ|何[回個件人秒分]|どのくらい|いくら`)
+	countWords = regexp.MustCompile(`(?i)\b(one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b|[一二三四五六七八九十两]`)
+)
+
+// AsksNumber reports whether a question is for a number.
+func AsksNumber(question string) bool { return asksNumber.MatchString(question) }
+
+// Counted reports whether a text has a number in words.
+func Counted(text string) bool { return countWords.MatchString(text) }
