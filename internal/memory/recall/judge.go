@@ -279,6 +279,7 @@ func (t talkers) match(speaker string) float64 {
 // answer and says enough of what the older one says of the question.
 const (
 	nearAnswer  = 0.35 // share of the older one's score
+	sameAnswer  = 0.4  // share of what the older one says of the question, in whatever words
 	sameSubject = 0.2  // share of the older one's words
 	maxReplaced = 10   // so many of the best are compared
 )
@@ -330,7 +331,8 @@ func (r *ranked) replaces(a asked, old *ranked) bool {
 			return false // it is about another identifier
 		}
 	}
-	return old.signs[byPhrase] == 0 && r.score < old.score && r.score >= nearAnswer*old.score &&
+	return old.signs[byPhrase] == 0 && !r.look.asking && r.score < old.score && r.score >= nearAnswer*old.score &&
+		r.signs[byAlike] >= sameAnswer*old.signs[byAlike] &&
 		r.text.Project == old.text.Project && (r.text.Project != "" || r.text.SessionID == "" && old.text.SessionID == "") &&
 		r.repeats(old) >= sameSubject
 }
