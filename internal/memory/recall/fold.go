@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/memory/words"
 )
 
 // What was learned from a turn says in few words what the turn says in many, so
@@ -76,7 +77,7 @@ func learnedOf(texts []store.Text) int {
 
 // judgeApart judges what was said as if nothing had been learned from it: scores
 // are shares of the best one, and short texts would make the rest look poor.
-func judgeApart(a asked, all []ranked, now time.Time) {
+func judgeApart(c *words.Cutter, a asked, all []ranked, now time.Time) {
 	var said []ranked
 	var at []int
 	best := 0.0
@@ -86,14 +87,14 @@ func judgeApart(a asked, all []ranked, now time.Time) {
 			best = max(best, r.signs[byWords])
 		}
 	}
-	judge(a, all, now)
+	judge(c, a, all, now)
 	if len(said) == len(all) || len(said) == 0 {
 		return
 	}
 	for i := range said {
 		said[i].signs[byWords] /= max(best, 1e-9)
 	}
-	judge(a, said, now)
+	judge(c, a, said, now)
 	for i, r := range said {
 		all[at[i]] = r
 	}

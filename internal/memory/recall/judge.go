@@ -14,9 +14,9 @@ import (
 )
 
 // judge fills in the signs of all that was looked at, and their scores.
-func judge(a asked, all []ranked, now time.Time) {
+func judge(c *words.Cutter, a asked, all []ranked, now time.Time) {
 	named := speakers(a, all)
-	a = named.leaveOut(a, all)
+	a = named.leaveOut(c, a, all)
 	weight := max(a.weight, 1e-9)
 	size := 0.0
 	for i := range all {
@@ -28,6 +28,7 @@ func judge(a asked, all []ranked, now time.Time) {
 	for i := range all {
 		r, l := &all[i], &all[i].look
 		s := &r.signs
+		*s = [signs]float64{byWords: s[byWords], byMeaning: s[byMeaning]} // it may be judged again
 		s[byOwn] = bm25(a, l.often, l.size, size, 0.75)
 		own = max(own, s[byOwn])
 		s[byCover] = min(sum(l.has)/weight, 1)
@@ -56,7 +57,7 @@ func judge(a asked, all []ranked, now time.Time) {
 		all[i].add()
 	}
 	if a.tense != when.Past && a.window.From.IsZero() && !a.single() {
-		replaced(a, all)
+		replaced(c, a, all)
 	}
 }
 
@@ -239,11 +240,10 @@ func speakers(a asked, all []ranked) talkers {
 
 // leaveOut takes the names of those who speak out of what is asked for: they
 // stand before all that they say.
-func (t talkers) leaveOut(a asked, all []ranked) asked {
+func (t talkers) leaveOut(c *words.Cutter, a asked, all []ranked) asked {
 	if !t.named {
 		return a
 	}
-	c := words.NewCutter()
 	drop := map[string]bool{}
 	for name := range t.asked {
 		first, _, _ := strings.Cut(name, " ")
@@ -279,7 +279,8 @@ func (t talkers) match(speaker string) float64 {
 // answer and says enough of what the older one says of the question.
 const (
 	nearAnswer  = 0.35 // share of the older one's score
-	sameAnswer  = 0.4  // share of what the older one says of the question, in whatever words
+	sameAnswer  = 0.2  // share of what the older one says of the question, in whatever words
+	sameState   = 0.5  // the same, for one that does not tell of a change
 	sameSubject = 0.2  // share of the older one's words
 	maxReplaced = 10   // so many of the best are compared
 )
@@ -288,7 +289,7 @@ const (
 // something is to be otherwise goes before older ones about the same. When the
 // question asks for the present, being newer is enough. Questions about the past
 // are not given to it.
-func replaced(a asked, all []ranked) {
+func replaced(c *words.Cutter, a asked, all []ranked) {
 	best := make([]*ranked, len(all))
 	for i := range all {
 		best[i] = &all[i]
@@ -297,11 +298,18 @@ func replaced(a asked, all []ranked) {
 	best = best[:min(len(best), maxReplaced)]
 	slices.SortStableFunc(best, func(x, y *ranked) int { return x.text.CreatedAt.Compare(y.text.CreatedAt) })
 	for i, newer := range best {
-		if i == 0 || a.tense != when.Present && !changes(newer.text) {
+		changed := changes(newer.text)
+		if i == 0 || !changed && a.tense != when.Present {
+			continue
+		}
+		least := sameState
+		if changed {
+			least = sameAnswer
+		} else if newer.look.asking {
 			continue
 		}
 		for _, old := range best[:i] {
-			if newer.replaces(a, old) {
+			if newer.replaces(a, old) && newer.signs[byAlike] >= least*old.signs[byAlike] {
 				newer.signs[byFresh] = round(newer.signs[byFresh] + old.score - newer.score + 0.001)
 				newer.add()
 			}
@@ -331,8 +339,7 @@ func (r *ranked) replaces(a asked, old *ranked) bool {
 			return false // it is about another identifier
 		}
 	}
-	return old.signs[byPhrase] == 0 && !r.look.asking && r.score < old.score && r.score >= nearAnswer*old.score &&
-		r.signs[byAlike] >= sameAnswer*old.signs[byAlike] &&
+	return old.signs[byPhrase] == 0 && r.score < old.score && r.score >= nearAnswer*old.score &&
 		r.text.Project == old.text.Project && (r.text.Project != "" || r.text.SessionID == "" && old.text.SessionID == "") &&
 		r.repeats(old) >= sameSubject
 }

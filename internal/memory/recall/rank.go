@@ -66,7 +66,7 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		out[len(out)-1].signs[byWords] = scores[t.Row]
 	}
 	r.weighMeaning(a, out, alike)
-	judgeApart(a, out, r.now())
+	judgeApart(c, a, out, r.now())
 	slices.SortStableFunc(out, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), y.text.CreatedAt.Compare(x.text.CreatedAt))
 	})
