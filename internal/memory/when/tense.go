@@ -53,8 +53,8 @@ func Told(text string) bool { return tells.MatchString(text) }
 func Changed(text string) bool { return changes.MatchString(text) }
 
 var (
-	asksNumber = regexp.MustCompile(`(?i)\b(how (many|much|long|often|big|large|fast|far|old)|what (is the )?(number|size|limit|value|port|version|price|rate|percentage|count)|wie (viele?|lange|oft|gro(ß|ss)|schnell|alt|hoch)|which (port|version))\b|多少|几[个次天条位]|多大|多久|多长|いくつ|何[回個件人秒分]|どのくらい|いくら`)
-	countWords = regexp.MustCompile(`(?i)\b(one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b|[一二三四五六七八九十两]`)
+	asksNumber = lazily(`(?i)\b(how (many|much|long|often|big|large|fast|far|old)|what (is the )?(number|size|limit|value|port|version|price|rate|percentage|count)|wie (viele?|lange|oft|gro(ß|ss)|schnell|alt|hoch)|which (port|version))\b|多少|几[个次天条位]|多大|多久|多长|いくつ|何[回個件人秒分]|どのくらい|いくら`)
+	countWords = lazily(`(?i)\b(one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn)\b|[一二三四五六七八九十两]`)
 )
 
 // AsksNumber reports whether a question is for a number.
