@@ -117,13 +117,29 @@ type Query struct {
 	Before        time.Time `json:"before,omitzero" doc:"Only what happened before this time"`
 	ContextBudget int       `json:"contextBudget,omitempty" minimum:"0" maximum:"200000" doc:"Tokens that injectedContext may take; 2000 if absent"`
 	Plain         bool      `json:"plain,omitempty" doc:"query is what somebody said: quotes, dashes and names with a colon in it mean nothing special"`
+	Mode          Mode      `json:"mode,omitempty" enum:"words,substring,regex" doc:"What query is: words or a question; text that must stand there as it is, but for the case of ASCII letters; or a regular expression (RE2). The last two are looked for in the texts themselves, the latest first, as far as there is time"`
 	Verbose       bool      `json:"verbose,omitempty" doc:"Also return debug"`
 }
+
+// Mode says what a query is.
+type Mode string
+
+// The modes; "" is ModeWords.
+const (
+	ModeWords     Mode = "words"
+	ModeSubstring Mode = "substring"
+	ModeRegex     Mode = "regex"
+)
 
 // Validate reports what makes q unusable.
 func (q Query) Validate() error {
 	if strings.TrimSpace(q.Query) == "" {
 		return InvalidArgument.Errorf("query is empty; give at least one word")
+	}
+	switch q.Mode {
+	case "", ModeWords, ModeSubstring, ModeRegex:
+	default:
+		return InvalidArgument.Errorf("mode %q; there are words, substring and regex", q.Mode)
 	}
 	return nil
 }
@@ -157,6 +173,7 @@ type Answer struct {
 	Hits            []Hit        `json:"hits"`
 	Total           int          `json:"total" doc:"Hits before the limit"`
 	TokenEstimate   int          `json:"tokenEstimate" doc:"Tokens of injectedContext"`
+	Incomplete      bool         `json:"incomplete,omitempty" doc:"Time ran out before all texts were read: there may be more"`
 	TookMs          float64      `json:"tookMs"`
 	ServerTime      time.Time    `json:"serverTime"`
 	Debug           *AnswerDebug `json:"debug,omitempty"`

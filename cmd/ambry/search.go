@@ -19,6 +19,8 @@ type searchFlags struct {
 	project        string
 	agents, layers []string
 	after, before  string
+
+	regex, substring bool
 }
 
 func (p *program) searchCommand() *cobra.Command {
@@ -32,7 +34,8 @@ which agent it is from, in which project, when, and the file and line it stands
 in. "ambry show" with its id shows all of it.`,
 		Example: `  ambry search flaky test in the scheduler
   ambry search ECONNREFUSED --agent codex --after 7d
-  ambry search why sqlite --project . --json`,
+  ambry search why sqlite --project . --json
+  ambry search --regex 'timeout after \d+ ?ms'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := f.query(args, time.Now())
@@ -47,6 +50,9 @@ in. "ambry show" with its id shows all of it.`,
 	cmd.Flags().StringSliceVar(&f.agents, "agent", nil, "only this `agent`, such as claude_code; may be repeated")
 	cmd.Flags().StringSliceVar(&f.layers, "layer", nil, "only this `layer`: L1, L2, L3 or Skill; may be repeated")
 	cmd.Flags().StringVar(&f.after, "after", "", "only since this `time`: 2026-03-01, an RFC 3339 time or an age such as 7d")
+	cmd.Flags().BoolVar(&f.regex, "regex", false, "the query is a regular expression; texts are read, the latest first")
+	cmd.Flags().BoolVar(&f.substring, "substring", false, "the query must stand there as it is; texts are read, the latest first")
+	cmd.MarkFlagsMutuallyExclusive("regex", "substring")
 	cmd.Flags().StringVar(&f.before, "before", "", "only before this `time`")
 	_ = cmd.RegisterFlagCompletionFunc("layer", cobra.FixedCompletions([]string{"L1", "L2", "L3", "Skill"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -64,6 +70,12 @@ func (f searchFlags) query(words []string, now time.Time) (ambry.Query, error) {
 			return q, fmt.Errorf("--layer %s: must be L1, L2, L3 or Skill", name)
 		}
 		q.Layers = append(q.Layers, ambry.Layers[i])
+	}
+	switch {
+	case f.regex:
+		q.Mode = ambry.ModeRegex
+	case f.substring:
+		q.Mode = ambry.ModeSubstring
 	}
 	var err error
 	if q.After, err = ambry.ParseWhen(f.after, now); err != nil {
@@ -89,6 +101,9 @@ func (p *program) search(ctx context.Context, q ambry.Query) error {
 	}
 	if p.json {
 		return p.printJSON(a)
+	}
+	if a.Incomplete {
+		p.note("Time ran out before all was read; narrow it with --project, --agent or --after.")
 	}
 	if len(a.Hits) > 0 {
 		p.printHits(a)

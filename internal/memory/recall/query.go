@@ -29,6 +29,7 @@ type unit struct {
 type asked struct {
 	units     []unit
 	weight    float64    // of all units
+	paths     []string   // of the operator path:, which are phrases too
 	phrases   []string   // to be found literally, lower-cased
 	literal   string     // all that was asked, lower-cased, for those who paste a line
 	meant     string     // the same as it was written, without operators and words that say when
@@ -42,7 +43,8 @@ type asked struct {
 }
 
 // parse understands a query. Beside words it knows "a phrase", -word,
-// project:NAME, agent:ID, session:ID, after:DATE and before:DATE. What does not
+// project:NAME, agent:ID, session:ID, layer:L2 (or kind:), tag:NAME, path:FILE,
+// after:DATE and before:DATE. What does not
 // make sense as one of these is taken as words.
 //
 // Words that say when, relative to now, are no words to look for. Without a now
@@ -76,7 +78,7 @@ func parse(c *words.Cutter, q ambry.Query, now time.Time) asked {
 			text = append(text, field)
 		}
 	}
-	literal := strings.Join(text, " ")
+	literal := strings.Join(append(text, a.paths...), " ")
 	if len(a.phrases) == 0 {
 		a.literal = strings.ToLower(literal)
 	}
@@ -158,6 +160,13 @@ func (a *asked) operator(field string) bool {
 		a.filter.Project = value
 	case "agent":
 		a.filter.Agents = append(a.filter.Agents, strings.ToLower(value))
+	case "layer", "kind":
+		return a.layer(value)
+	case "tag":
+		a.filter.Tags = append(a.filter.Tags, value)
+	case "path":
+		a.phrases = append(a.phrases, strings.ToLower(value))
+		a.paths = append(a.paths, value)
 	case "session":
 		a.filter.Session = value
 	case "after":
@@ -168,6 +177,17 @@ func (a *asked) operator(field string) bool {
 		return false
 	}
 	return true
+}
+
+// layer limits the search to a layer, if there is one of that name.
+func (a *asked) layer(name string) bool {
+	for _, l := range ambry.Layers {
+		if strings.EqualFold(string(l), name) || strings.EqualFold(l.MemoryKind(), name) {
+			a.filter.Layers = append(a.filter.Layers, l)
+			return true
+		}
+	}
+	return false
 }
 
 // date sets to from a day or a time; days are UTC.

@@ -73,31 +73,20 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	cutter := r.borrow()
 	defer r.cutters.Put(cutter)
 	asked := parse(cutter, q, r.now())
-	if err := r.weigh(ctx, &asked); err != nil {
-		return ambry.Answer{}, nil, err
+	var best []ranked
+	var total int
+	var outOfTime bool
+	var err error
+	if q.Mode == ambry.ModeSubstring || q.Mode == ambry.ModeRegex {
+		best, outOfTime, err = r.read(ctx, cutter, q, limit)
+	} else {
+		best, total, err = r.byIndex(ctx, cutter, asked, limit)
 	}
-	found, total, err := r.candidates(ctx, asked, limit)
 	if err != nil {
 		return ambry.Answer{}, nil, err
 	}
-	found, alike, err := r.near(ctx, asked, found)
-	if err != nil {
-		return ambry.Answer{}, nil, err
-	}
-	closely := max(minClose, limit+limit/4)
-	if len(asked.phrases) > 0 {
-		closely = maxCandidates // the index knows no phrases
-	}
-	best, err := r.rank(ctx, cutter, asked, found, alike, closely)
-	if err != nil {
-		return ambry.Answer{}, nil, err
-	}
-	if len(asked.phrases) > 0 {
-		total = len(best)
-	}
-	best = folded(best)
 	best = best[:min(limit, len(best))]
-	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(total, len(best)), ServerTime: r.now().UTC()}
+	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(total, len(best)), ServerTime: r.now().UTC(), Incomplete: outOfTime}
 	for i := range best {
 		a.Hits = append(a.Hits, best[i].hit())
 	}
@@ -121,6 +110,33 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	}
 	a.TookMs = float64(time.Since(began).Microseconds()) / 1000
 	return a, sections, nil
+}
+
+// byIndex finds memories and looks at the best of them closely.
+func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limit int) (best []ranked, total int, err error) {
+	if err := r.weigh(ctx, &asked); err != nil {
+		return nil, 0, err
+	}
+	found, total, err := r.candidates(ctx, asked, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	found, alike, err := r.near(ctx, asked, found)
+	if err != nil {
+		return nil, 0, err
+	}
+	closely := max(minClose, limit+limit/4)
+	if len(asked.phrases) > 0 {
+		closely = maxCandidates // the index knows no phrases
+	}
+	best, err = r.rank(ctx, c, asked, found, alike, closely)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(asked.phrases) > 0 {
+		total = len(best)
+	}
+	return folded(best), total, nil
 }
 
 // Find returns the rows of the memories that have all words of a text, the best

@@ -357,6 +357,23 @@ func (s *Store) Places(ctx context.Context, f Filter) (Places, error) {
 	return p, err
 }
 
+// Newest returns the memories that were added before one, the latest first, at
+// most n; those added last for 0.
+func (s *Store) Newest(ctx context.Context, below int64, n int) ([]int64, error) {
+	if below == 0 {
+		below = math.MaxInt64
+	}
+	var out []int64
+	err := s.read(ctx, func(r reader) (err error) {
+		out, err = column[int64](r.rows(`SELECT id FROM memory WHERE id < ? ORDER BY id DESC LIMIT ?`, below, n))
+		if err != nil {
+			return fmt.Errorf("list memories: %w", err)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // Only returns those of rows that pass a filter and have none of the terms that
 // m excludes. Times are not looked at.
 func (s *Store) Only(ctx context.Context, m Match, rows []int64) ([]int64, error) {
