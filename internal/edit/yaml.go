@@ -149,7 +149,6 @@ type spot struct {
 	last  int
 	kind  byte  // 'm' block of keys, 's' list of items, 'f' in braces, '0' nothing, 'v' the rest
 	node  *node // of kind f
-	unit  string
 }
 
 // find goes down a path. It returns the deepest spot that is there, and what of

@@ -119,7 +119,9 @@ func (k *Keeper) kept(scope ambry.Scope) []string {
 	if _, err := os.Stat(k.Home.Config()); err == nil {
 		kept = append(kept, "config.yaml, which is yours")
 	}
-	if scope == ambry.ScopeMemory {
+	if scope != ambry.ScopeMemory {
+		kept = append(kept, `what connects your agents, in their own files; "ambry disconnect --all" takes it out`)
+	} else {
 		kept = append(kept, "your choices, and how far each history was read: only what is new is read from now on, and everything by a full scan",
 			"digests of what was forgotten before, so that it stays so")
 	}

@@ -36,3 +36,18 @@ func TestInstallsAreKept(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// What stands in agents' files is not gone because the memory is.
+func TestInstallsOutliveAReset(t *testing.T) {
+	db := openState(t, newHome(t))
+	i := ambry.SkillInstall{Agent: "codex", Part: ambry.Plugin, State: "installed", Data: []byte(`{}`), At: time.UnixMilli(1).UTC()}
+	if err := db.SetInstall(t.Context(), i); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := db.Installs(t.Context()); err != nil || len(got) != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

@@ -7,10 +7,11 @@ import (
 )
 
 // Reset deletes everything, also from the file: nothing was read, nothing is
-// permitted, and every choice has its initial value.
+// permitted, and every choice has its initial value. Only what was written into
+// agents' files stays on record: it is still there, and is to come out again.
 func (db *DB) Reset(ctx context.Context) error {
 	err := db.transact(ctx, "delete everything", func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+		rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'install'`)
 		if err != nil {
 			return err
 		}
