@@ -34,7 +34,7 @@ func program(t *testing.T, id string, change ...func(*ambry.Upstream)) ambry.Ups
 	return u
 }
 
-var quick = upstream.Timing{Connect: 5 * time.Second, Grace: 200 * time.Millisecond, Backoff: 5 * time.Millisecond, Longest: 20 * time.Millisecond, Rest: time.Millisecond}
+var quick = upstream.Timing{Connect: 30 * time.Second, Grace: 200 * time.Millisecond, Backoff: 5 * time.Millisecond, Longest: 20 * time.Millisecond, Rest: time.Millisecond}
 
 // gateway is a server of ours with upstreams behind it.
 type gateway struct {
@@ -348,28 +348,47 @@ func TestChangesAreTold(t *testing.T) {
 
 func TestABadServerHurtsNobodyElse(t *testing.T) {
 	for id, want := range map[string]string{
-		"crashing": "exit status 3", "garbage": "did not speak MCP", "endless": "did not speak MCP", "silent": "did not speak MCP", "missing": "is its command installed",
+		"crashing": "exit status 3", "garbage": "did not speak MCP", "endless": "did not speak MCP", "missing": "is its command installed",
 	} {
 		t.Run(id, func(t *testing.T) {
-			t.Parallel()
-			timing := quick
-			timing.Connect = 500 * time.Millisecond
 			bad := program(t, id)
 			if id == "missing" {
 				bad.Command = "/nowhere/at/all"
 			}
-			g := run(t, timing, bad, program(t, "everything"))
+			g := run(t, quick, bad, program(t, "everything"))
 			g.ready(t, "everything")
-			s := g.client(t, nil)
 			soon(t, "it is given up", func() bool { return g.status(id).Status == ambry.HealthFailed })
 			if got := g.status(id).Reason; !strings.Contains(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}
+			s := g.client(t, nil)
 			if got := call(t, s, "own", nil) + call(t, s, "everything__echo", nil); got != "own{}null" {
 				t.Errorf("got %s", got)
 			}
 		})
 	}
+}
+
+// One that never answers keeps nobody from the others, nor the lists for long,
+// and is given up in the end.
+func TestASilentServerHurtsNobodyElse(t *testing.T) {
+	timing := quick
+	timing.Settle = time.Millisecond
+	g := run(t, timing, program(t, "silent"), program(t, "everything"))
+	g.ready(t, "everything")
+	s := g.client(t, nil)
+	if got := names(t, s); !slices.Contains(got, "everything__echo") {
+		t.Errorf("got %v", got)
+	}
+	if got := call(t, s, "own", nil) + call(t, s, "everything__echo", nil); got != "own{}null" {
+		t.Errorf("got %s", got)
+	}
+	if got := g.status("silent").Status; got != ambry.HealthStarting {
+		t.Errorf("got %s", got)
+	}
+	timing.Connect = 20 * time.Millisecond
+	alone := run(t, timing, program(t, "silent"))
+	soon(t, "it is given up", func() bool { return alone.status("silent").Status == ambry.HealthFailed })
 }
 
 func TestAServerThatEndsIsStartedAgain(t *testing.T) {
