@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-var profile = flag.String("cpuprofile", "", "")
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("learn", flag.ContinueOnError)
