@@ -34,7 +34,6 @@ func main() {
 	}
 }
 
-
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("learn", flag.ContinueOnError)
 	n := flags.Int("n", 200, "rows to draw from each home; 0 draws all")
