@@ -78,7 +78,8 @@ func newAsker(ctx context.Context, c corpus) (a *asker, shut func(), err error) 
 	}
 	var m *meaning.Meaning
 	if c.model != nil {
-		shutStore, stop := shut, func() {}
+		shutStore := shut
+		var stop func()
 		m, stop = startModel(ctx, s, c.model)
 		shut = func() { stop(); shutStore() }
 	}

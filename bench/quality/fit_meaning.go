@@ -12,8 +12,8 @@ import (
 // What is tried for a model: how much its sign counts always, and how much more
 // when the words of a question are nowhere.
 var (
-	meaningWeights = []float64{0, 0.15, 0.3, 0.6, 1}
-	meaningUnsaid  = []float64{0, 4, 6, 8, 12}
+	meaningWeights = []float64{0, 0.15, 0.3}
+	meaningUnsaid  = []float64{0, 8, 12, 20, 30}
 )
 
 // fitMeaning measures the sets with all these numbers. Words alone are the first

@@ -125,6 +125,10 @@ func alikeFirst(found []store.Candidate, alike map[int64]float64, least int) int
 	return least + len(first)
 }
 
+// mostSaid is the share of a question that is enough for its words to count alone,
+// but for the weight that meaning always has.
+const mostSaid = 0.4
+
 // weighMeaning sets the sign. The less of a question is said anywhere, the more
 // its meaning counts: the words of a question in another language find nothing,
 // or something by chance.
@@ -136,7 +140,7 @@ func (r *Recall) weighMeaning(a asked, all []ranked, alike map[int64]float64) {
 	for i := range all {
 		said = max(said, sum(all[i].look.has)/max(a.weight, 1e-9))
 	}
-	weight := r.fit.Weight + r.fit.Unsaid*math.Pow(1-min(said, 1), 2)
+	weight := r.fit.Weight + r.fit.Unsaid*math.Pow(1-min(said/mostSaid, 1), 2)
 	for i := range all {
 		all[i].signs[byMeaning] = weight * alike[all[i].text.Row]
 	}

@@ -71,13 +71,6 @@ type Place struct {
 	At                      int64 // Unix milliseconds
 }
 
-func (s scope) place(row int64) Place {
-	return Place{
-		Row: row, Layer: s.layer, Archived: s.status == ambry.Archived,
-		Agent: s.agent, Project: s.project, Session: s.session, At: s.created,
-	}
-}
-
 // Placed is a memory with its vector.
 type Placed struct {
 	Place
