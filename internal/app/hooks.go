@@ -1,10 +1,12 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 
 	"ambry.dev/ambry/internal/hook"
 	"ambry.dev/ambry/internal/scan"
+	"ambry.dev/ambry/internal/state"
 )
 
 // newSpool returns what takes the turns that the hooks of agents kept.
@@ -33,4 +35,17 @@ func (c consenting) ConsentChanged() {
 		c.log.Error("tell the hooks of agents of the consent", "err", err)
 	}
 	c.Scanner.ConsentChanged()
+}
+
+// resetting is what the service knows; when it is deleted, the consent is too.
+type resetting struct {
+	*state.DB
+	scans consenting
+}
+
+// Reset deletes everything.
+func (r resetting) Reset(ctx context.Context) error {
+	err := r.DB.Reset(ctx)
+	r.scans.ConsentChanged()
+	return err
 }

@@ -12,13 +12,12 @@ import (
 	"ambry.dev/ambry/internal/event"
 	"ambry.dev/ambry/internal/keep"
 	"ambry.dev/ambry/internal/redact"
-	"ambry.dev/ambry/internal/scan"
 )
 
-func (s *service) newKeeper(scanner *scan.Scanner, memory *memoryRuntime, bus *event.Bus) *keep.Keeper {
+func (s *service) newKeeper(scans consenting, memory *memoryRuntime, bus *event.Bus) *keep.Keeper {
 	return &keep.Keeper{
 		Home: s.home, UserHome: s.options.UserHome, Version: s.options.Version,
-		Memory: memory, Intake: intake{memory}, State: s.db, StopScan: scanner.Stop, Bus: bus, Log: s.log, Now: now,
+		Memory: memory, Intake: intake{memory}, State: resetting{s.db, scans}, StopScan: scans.Stop, Bus: bus, Log: s.log, Now: now,
 	}
 }
 

@@ -122,8 +122,9 @@ func (s *service) run(ctx context.Context) error {
 	}
 	others := s.newUpstreams()
 	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, As: notes{memory}.as, Version: s.options.Version, Log: s.log, Others: others})
-	keeper := s.newKeeper(scanner, memory, bus)
-	handler, _ := web.New(s.webConfig(), s.newServer(consenting{scanner, spool, s.log}, skills, memory, bus, bridge, others, keeper).Routes())
+	scans := consenting{scanner, spool, s.log}
+	keeper := s.newKeeper(scans, memory, bus)
+	handler, _ := web.New(s.webConfig(), s.newServer(scans, skills, memory, bus, bridge, others, keeper).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
 	// reverse of who needs whom.

@@ -140,7 +140,7 @@ func hintFor(dir, name string) string {
 		return "a backup from before they were forgotten; remove it with --remove-backups"
 	case dir == "exports":
 		return "an export of yours; remove it with --remove-exports"
-	case dir == "spool":
+	case dir == "hooks":
 		return "a turn that a hook told of and that is about to be remembered; then forget it"
 	case strings.HasPrefix(name, memoryName):
 		return "in what is remembered, or in the name of a directory, a file or a branch that stays; \"ambry forget --project\" deletes all of a project"

@@ -20,7 +20,7 @@ var parts = []struct{ name, begins, free string }{
 	{"service", "app.db", ""},
 	{"backups", "backups/", `"ambry backup --prune" deletes all but the newest`},
 	{"exports", "exports/", "they are yours; delete those that you do not need"},
-	{"spool", "spool/", ""},
+	{"spool", "hooks/", ""},
 	{"logs", "logs/", "old ones are deleted by themselves"},
 	{"damaged", "damaged/", "files that were moved aside; delete them when all is well"},
 	{"other", "", ""},

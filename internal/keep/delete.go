@@ -78,12 +78,20 @@ func (k *Keeper) Resume(ctx context.Context) error {
 // deleteNow does what an intent says. Each step can be done again.
 func (k *Keeper) deleteNow(ctx context.Context, scope ambry.Scope) (ambry.DataDeleted, error) {
 	out := ambry.DataDeleted{OK: true, Scope: scope, Removed: map[string]int64{}}
+	// What hooks told of goes first: it must not be taken when all is empty.
+	for _, dir := range []string{"turns", "spool"} {
+		n, err := emptyDir(filepath.Join(k.Home.Hooks(), dir))
+		if err != nil {
+			return out, err
+		}
+		out.Removed["spool"] += n
+	}
 	wiped, err := k.Memory.Wipe(ctx, scope == ambry.ScopeAll)
 	if err != nil {
 		return out, err
 	}
 	out.Removed["memories"], out.Removed["sessions"], out.Removed["turns"], out.Removed["calls"] = wiped.Memories, wiped.Sessions, wiped.Turns, wiped.Calls
-	for _, dir := range []string{"backups", "damaged", "spool"} { // the spool has turns that hooks told of
+	for _, dir := range []string{"backups", "damaged"} {
 		if out.Removed[dir], err = emptyDir(filepath.Join(k.Home.Dir(), dir)); err != nil {
 			return out, err
 		}
