@@ -42,7 +42,7 @@ type Memory interface {
 	Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error)
 }
 
-// Hook is one call of an agent. All fields but Explain are needed.
+// Hook is one call of an agent. All fields but the last two are needed.
 type Hook struct {
 	Dir    string // of hooks, see [Spool]
 	Getenv func(string) string
@@ -53,6 +53,7 @@ type Hook struct {
 	Find func() (m Memory, instance string, err error)
 
 	Explain func(format string, args ...any) // is told why there is nothing to say
+	Wait    time.Duration                    // how long an agent waits at most; 0 is what is good for it
 }
 
 // Answer returns what to write to the agent, which is one JSON document or
@@ -80,6 +81,9 @@ func (h Hook) Answer(ctx context.Context, name, event string, in io.Reader) []by
 	wait := otherWait
 	if what == prompt {
 		wait = promptWait
+	}
+	if h.Wait > 0 {
+		wait = h.Wait
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -104,7 +104,8 @@ func (s *Spool) Run(ctx context.Context) error {
 			return nil
 		case <-s.signal():
 		case <-timer.C:
-		case <-errs: // looking at everything finds what was missed
+		case err := <-errs: // looking at everything finds what was missed
+			s.Logger.Warn("watch the spool of hooks", "err", err)
 		case e := <-events:
 			if !strings.HasSuffix(e.Name, ".json") || !e.Has(fsnotify.Create) && !e.Has(fsnotify.Rename) {
 				continue

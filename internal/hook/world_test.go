@@ -61,6 +61,7 @@ func (w *world) hook(agent, event, input string) string {
 	w.reason = nil
 	h := hook.Hook{
 		Dir: w.dir, Getenv: func(name string) string { return w.env[name] }, Now: func() time.Time { return w.now },
+		Wait:    time.Hour, // a test that is slow must not be another test
 		Find:    func() (hook.Memory, string, error) { return w.find() },
 		Explain: func(format string, args ...any) { w.reason = append(w.reason, fmt.Sprintf(format, args...)) },
 	}
