@@ -71,7 +71,7 @@ func newAsker(ctx context.Context, c corpus) (a *asker, shut func(), err error) 
 		os.RemoveAll(dir)
 		return nil, nil, err
 	}
-	shut = func() { s.Close(); os.RemoveAll(dir) }
+	shut = func() { _ = s.Close(); _ = os.RemoveAll(dir) }
 	now := time.Now
 	if !c.now.IsZero() {
 		now = func() time.Time { return c.now }
