@@ -170,7 +170,11 @@ func (c *Client) WaitMemory(ctx context.Context) error {
 			return ambry.MemoryUnavailable.Errorf("the memory keeps failing: %s", b.Health.MemoryReason)
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return ambry.MemoryUnavailable.Wrap(err, "the memory is "+string(b.Health.Memory))
+			text := "the memory is " + string(b.Health.Memory)
+			if b.Health.MemoryReason != "" {
+				text += ": " + b.Health.MemoryReason
+			}
+			return ambry.MemoryUnavailable.Wrap(err, text)
 		}
 	}
 }

@@ -180,6 +180,7 @@ func checkAgents(ctx context.Context, c *client.Client) []check {
 			all = append(all, check{Name: s.SourceID, Verdict: good, Message: "history in " + tilde(ambry.Plain(s.DataPath))})
 		}
 	}
+	all = append(all, checkSkills(sources)...)
 	if len(all) == 0 {
 		all = append(all, check{Name: "agents", Verdict: warn, Message: "no history of any agent was found", Hint: `"ambry status" lists the agents and where they are looked for`})
 	}

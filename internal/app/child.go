@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
+	"ambry.dev/ambry/internal/keep"
 	"ambry.dev/ambry/internal/memory/engine"
 	"ambry.dev/ambry/internal/memory/host"
 	"ambry.dev/ambry/internal/memory/meaning"
@@ -40,6 +42,9 @@ func Memory(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) e
 	o.Home = told.Home
 	r, err := openRuntime(ctx, o, level)
 	if ambry.KindOf(err) == ambry.MemoryUnavailable {
+		if h, openErr := home.Existing(o.Home); openErr == nil {
+			return parent.Refuse(offer(ctx, h, err))
+		}
 		return parent.Refuse(err.Error())
 	}
 	if err != nil {
@@ -86,6 +91,7 @@ func Standalone(ctx context.Context, o Options, port int, token string) error {
 // memoryHost is an open memory with what it needs.
 type memoryHost struct {
 	options Options
+	home    home.Home
 	log     *slog.Logger
 	logFile io.Closer
 	lock    *home.Lock
@@ -102,10 +108,11 @@ func openRuntime(ctx context.Context, o Options, level slog.Level) (r *memoryHos
 	if err != nil {
 		return nil, err
 	}
-	r = &memoryHost{options: o}
+	r = &memoryHost{options: o, home: h}
+	opened := r // returning nil sets r
 	defer func() {
 		if err != nil {
-			r.close()
+			opened.close()
 		}
 	}()
 	if r.log, r.logFile, err = newLog(h, "memory.log", level, o.Stderr); err != nil {
@@ -170,7 +177,32 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 		e.Learn(learning)
 	}()
 	defer func() { stop(); <-done }() // before the store is closed
+	stopBackups := start(ctx, "backups", r.log, func(ctx context.Context) error { r.daily().Run(ctx); return nil })
+	defer stopBackups()
 	return (&web.Server{Handler: handler, Log: r.log}).Serve(ctx, ln)
+}
+
+// daily has the memory copied once a day.
+func (r *memoryHost) daily() keep.Daily {
+	return keep.Daily{
+		Latest: func() (time.Time, error) {
+			all, err := store.Backups(r.home.Backups())
+			if err != nil || len(all) == 0 {
+				return time.Time{}, err
+			}
+			return all[0].MadeAt, nil
+		},
+		Changed: func() time.Time {
+			var latest time.Time
+			for _, name := range []string{r.home.MemoryDB(), r.home.MemoryDB() + "-wal"} {
+				if info, err := os.Stat(name); err == nil && info.ModTime().After(latest) {
+					latest = info.ModTime()
+				}
+			}
+			return latest
+		},
+		Make: r.store.Backup, Now: now, Log: r.log,
+	}
 }
 
 func runtimeConfig(version string, a address, log *slog.Logger) web.Config {

@@ -123,7 +123,7 @@ func (k *Keeper) deal(name, path string, places []place, in ambry.DataCheck, out
 		}
 		out.Masked += len(places)
 		return nil
-	case dir == "backups" && in.RemoveBackups, dir == "exports" && in.RemoveExports:
+	case dir == "backups" && in.RemoveBackups && isDatabase(name), dir == "exports" && in.RemoveExports:
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("remove %s: %w", name, err)
 		}
@@ -134,8 +134,15 @@ func (k *Keeper) deal(name, path string, places []place, in ambry.DataCheck, out
 	return nil
 }
 
+// isDatabase tells a backup of ours from the copies of agents' files.
+func isDatabase(name string) bool {
+	return strings.Count(name, "/") == 1 && strings.HasSuffix(name, ".db")
+}
+
 func hintFor(dir, name string) string {
 	switch {
+	case dir == "backups" && !isDatabase(name):
+		return "a copy of an agent's own file from before it was changed"
 	case dir == "backups":
 		return "a backup from before they were forgotten; remove it with --remove-backups"
 	case dir == "exports":

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
@@ -80,7 +81,7 @@ func (k *Keeper) deleteNow(ctx context.Context, scope ambry.Scope) (ambry.DataDe
 	out := ambry.DataDeleted{OK: true, Scope: scope, Removed: map[string]int64{}}
 	// What hooks told of goes first: it must not be taken when all is empty.
 	for _, dir := range []string{"turns", "spool"} {
-		n, err := emptyDir(filepath.Join(k.Home.Hooks(), dir))
+		n, err := emptyDir(filepath.Join(k.Home.Hooks(), dir), anyName)
 		if err != nil {
 			return out, err
 		}
@@ -91,10 +92,14 @@ func (k *Keeper) deleteNow(ctx context.Context, scope ambry.Scope) (ambry.DataDe
 		return out, err
 	}
 	out.Removed["memories"], out.Removed["sessions"], out.Removed["turns"], out.Removed["calls"] = wiped.Memories, wiped.Sessions, wiped.Turns, wiped.Calls
-	for _, dir := range []string{"backups", "damaged"} {
-		if out.Removed[dir], err = emptyDir(filepath.Join(k.Home.Dir(), dir)); err != nil {
-			return out, err
-		}
+	databases := func(name string) bool {
+		return strings.HasPrefix(name, "memory-") || scope == ambry.ScopeAll && strings.HasPrefix(name, "app-")
+	}
+	if out.Removed["backups"], err = emptyDir(k.Home.Backups(), databases); err != nil {
+		return out, err
+	}
+	if out.Removed["damaged"], err = emptyDir(filepath.Join(k.Home.Dir(), "damaged"), anyName); err != nil {
+		return out, err
 	}
 	if scope == ambry.ScopeAll {
 		if err := k.State.Reset(ctx); err != nil {
@@ -144,8 +149,10 @@ func countFiles(dir string) (n int) {
 	return len(entries)
 }
 
-// emptyDir removes the files of a directory.
-func emptyDir(dir string) (n int64, err error) {
+func anyName(string) bool { return true }
+
+// emptyDir removes the files of a directory that have certain names.
+func emptyDir(dir string, these func(name string) bool) (n int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -154,7 +161,10 @@ func emptyDir(dir string) (n int64, err error) {
 		return 0, fmt.Errorf("empty a directory: %w", err)
 	}
 	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+		if e.IsDir() || !these(e.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 			return n, fmt.Errorf("empty a directory: %w", err)
 		}
 		n++

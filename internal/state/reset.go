@@ -6,12 +6,16 @@ import (
 	"errors"
 )
 
+// undo are the tables that it takes to undo what was written into the files of
+// agents.
+var undo = map[string]bool{"install": true, "agent_token": true}
+
 // Reset deletes everything, also from the file: nothing was read, nothing is
-// permitted, and every choice has its initial value. Only what was written into
-// agents' files stays on record: it is still there, and is to come out again.
+// permitted, and every choice has its initial value. What it takes to undo what
+// was written into the files of agents stays.
 func (db *DB) Reset(ctx context.Context) error {
 	err := db.transact(ctx, "delete everything", func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'install'`)
+		rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
 		if err != nil {
 			return err
 		}
@@ -21,7 +25,9 @@ func (db *DB) Reset(ctx context.Context) error {
 			if err := rows.Scan(&name); err != nil {
 				return errors.Join(err, rows.Close())
 			}
-			tables = append(tables, name)
+			if !undo[name] {
+				tables = append(tables, name)
+			}
 		}
 		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return err

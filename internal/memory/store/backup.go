@@ -17,7 +17,7 @@ import (
 // The bounds of the backups that are made without being asked for.
 const (
 	keepBackups   = 7
-	maxBackupSize = 8 << 30 // bytes of all of them; the newest stays in any case
+	maxBackupSize = 4 << 30 // bytes of all of them; the newest stays in any case
 )
 
 // Names of backups: of a day, and before a migration.

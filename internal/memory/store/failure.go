@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 
 	"modernc.org/sqlite"
@@ -25,6 +26,16 @@ func failure(err error) error {
 		return ambry.MemoryUnavailable.Wrap(err, `the memory file is damaged; see "ambry doctor"`)
 	}
 	return err
+}
+
+// Damaged reports whether err says that the file itself is wrong, and not what
+// stands around it.
+func Damaged(err error) bool {
+	switch code(err) {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return true
+	}
+	return err != nil && strings.Contains(err.Error(), "memory file is damaged")
 }
 
 // code returns the primary result code of SQLite, 0 for other errors.
