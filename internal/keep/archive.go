@@ -35,7 +35,7 @@ var files = []struct {
 }{
 	{"sessions.ndjson", []string{"header", "session", "continuation"}},
 	{"turns.ndjson", []string{"turn"}},
-	{"memories.ndjson", []string{"memory"}},
+	{"memories.ndjson", []string{"memory", "claim"}},
 	{"live.ndjson", []string{"liveSession", "liveTurn"}},
 	{"forgotten.ndjson", []string{"tombstone", "gone"}},
 	{"uses.ndjson", []string{"feedback", "uses"}},
