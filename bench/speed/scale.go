@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -28,8 +29,7 @@ func (b *bench) scale(ctx context.Context, steps []int) error {
 			return err
 		}
 		if err := b.fill(ctx, s, w, turns); err != nil {
-			s.stop()
-			return err
+			return errors.Join(err, s.stop())
 		}
 		if err := s.stop(); err != nil {
 			return fmt.Errorf("stop: %w", err)

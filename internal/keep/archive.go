@@ -194,8 +194,7 @@ func openArchive(path string) (*zip.ReadCloser, ambry.ExportManifest, error) {
 		err = ambry.InvalidArgument.Errorf("the archive was written by a newer version of Ambry (format %d, this one knows %d); install the newer version", m.Version, archiveVersion)
 	}
 	if err != nil {
-		z.Close()
-		return nil, m, err
+		return nil, m, errors.Join(err, z.Close())
 	}
 	return z, m, nil
 }
@@ -228,7 +227,7 @@ func verifyArchive(ctx context.Context, z *zip.Reader, m ambry.ExportManifest) e
 		}
 		sum := sha256.New()
 		n, err := io.Copy(sum, io.LimitReader(ending{ctx, f}, want.Bytes+1))
-		f.Close()
+		err = errors.Join(err, f.Close())
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

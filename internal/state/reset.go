@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"database/sql"
-	"errors"
 )
 
 // undo are the tables that it takes to undo what was written into the files of
@@ -15,21 +14,8 @@ var undo = map[string]bool{"install": true, "agent_token": true}
 // was written into the files of agents stays.
 func (db *DB) Reset(ctx context.Context) error {
 	err := db.transact(ctx, "delete everything", func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+		tables, err := tablesToEmpty(ctx, tx)
 		if err != nil {
-			return err
-		}
-		var tables []string
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-			if !undo[name] {
-				tables = append(tables, name)
-			}
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return err
 		}
 		for _, name := range tables {
@@ -48,4 +34,22 @@ func (db *DB) Reset(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func tablesToEmpty(ctx context.Context, tx *sql.Tx) (tables []string, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		if !undo[name] {
+			tables = append(tables, name)
+		}
+	}
+	return tables, rows.Err()
 }

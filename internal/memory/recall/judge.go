@@ -298,8 +298,11 @@ func replaced(c *words.Cutter, a asked, all []ranked) {
 	best = best[:min(len(best), maxReplaced)]
 	slices.SortStableFunc(best, func(x, y *ranked) int { return x.text.CreatedAt.Compare(y.text.CreatedAt) })
 	for i, newer := range best {
+		if !slices.ContainsFunc(best[:i], func(old *ranked) bool { return newer.replaces(a, old) }) {
+			continue // cheaper to find out than whether it changes something
+		}
 		changed := changes(newer.text)
-		if i == 0 || !changed && a.tense != when.Present {
+		if !changed && a.tense != when.Present {
 			continue
 		}
 		least := sameState

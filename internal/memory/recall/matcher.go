@@ -12,9 +12,9 @@ type matcher struct {
 	cutter *words.Cutter
 	unit   map[string]int // term → place in units; a part has that of its identifier
 	exact  map[string]bool
-	pairs  [1 << 16 / 64]uint64 // first two bytes of every term
-	means  map[string]int       // term → unit that means about the same
-	begin  map[string][]int     // first bytes of a term → units
+	pairs  words.Pairs
+	means  map[string]int   // term → unit that means about the same
+	begin  map[string][]int // first bytes of a term → units
 	asked  asked
 }
 
@@ -46,7 +46,7 @@ func newMatcher(c *words.Cutter, a asked) *matcher {
 		for _, term := range synonyms()[u.term] {
 			if _, ok := m.unit[term]; !ok {
 				m.means[term] = i
-				m.pair(term)
+				m.pairs.Add(term)
 			}
 		}
 	}
@@ -55,15 +55,7 @@ func newMatcher(c *words.Cutter, a asked) *matcher {
 
 func (m *matcher) add(term string, unit int) {
 	m.unit[term] = unit
-	m.pair(term)
-}
-
-// pair lets texts through that may hold the term.
-func (m *matcher) pair(term string) {
-	if len(term) > 1 {
-		p := uint16(term[0])<<8 | uint16(term[1])
-		m.pairs[p/64] |= 1 << (p % 64)
-	}
+	m.pairs.Add(term)
 }
 
 // lower folds ASCII letters.
@@ -86,7 +78,7 @@ func (m *matcher) may(text string) bool {
 	before := lower[text[0]]
 	for i := 1; i < len(text); i++ {
 		b := lower[text[i]]
-		if p := uint16(before)<<8 | uint16(b); m.pairs[p/64]&(1<<(p%64)) != 0 {
+		if m.pairs.Has(before, b) {
 			return true
 		}
 		before = b
@@ -102,7 +94,7 @@ func (m *matcher) find(out []span, text string) []span {
 	for at := 0; at < len(text); {
 		n := chunk(text[at:])
 		if part := text[at : at+n]; m.may(part) {
-			m.cutter.Each(part, func(t words.Term) {
+			m.cutter.EachOf(part, &m.pairs, func(t words.Term) {
 				u, ok := m.unit[string(t.Text)]
 				if !ok {
 					if u := m.like(t.Text); u >= 0 {

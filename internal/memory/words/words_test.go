@@ -125,3 +125,29 @@ func BenchmarkTokenize(b *testing.B) {
 		dst = c.Append(dst[:0], text)
 	}
 }
+
+// TestLookingForTermsFindsTheSame compares cutting everything with looking for
+// some of the terms.
+func TestLookingForTermsFindsTheSame(t *testing.T) {
+	const text = "They were connecting dying skies; he went and took the children's ParseHTTPHeaders to internal/caches_test.go, naïve 缓存 failures"
+	all, some := words.NewCutter(), words.NewCutter()
+	var terms []string
+	all.Each(text, func(term words.Term) { terms = append(terms, string(term.Text)) })
+	for _, wanted := range terms {
+		var pairs words.Pairs
+		pairs.Add(wanted)
+		count := func(each func(func(words.Term))) (n int) {
+			each(func(term words.Term) {
+				if string(term.Text) == wanted {
+					n++
+				}
+			})
+			return n
+		}
+		want := count(func(f func(words.Term)) { all.Each(text, f) })
+		got := count(func(f func(words.Term)) { some.EachOf(text, &pairs, f) })
+		if got != want || want == 0 {
+			t.Errorf("%q: found %d times, not %d", wanted, got, want)
+		}
+	}
+}
