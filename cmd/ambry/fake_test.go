@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type service struct {
 	t       *testing.T
 	home    string
 	answers map[string]any
+	mu      sync.Mutex // requests are answered one after the other
 	asked   []string
 }
 
@@ -62,9 +64,11 @@ func fakeService(t *testing.T, answers map[string]any) *service {
 	return s
 }
 
-// ServeHTTP answers. Requests come one after the other.
+// ServeHTTP answers.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	route := r.Method + " " + r.URL.Path
 	s.asked = append(s.asked, strings.TrimSpace(route+" "+string(body)))
 	answer, ok := s.answers[route]
@@ -90,6 +94,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // sent returns the requests to a route, with their bodies.
 func (s *service) sent(route string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var all []string
 	for _, a := range s.asked {
 		if strings.HasPrefix(a, route) {
