@@ -27,6 +27,7 @@ import (
 // for is written in .golangci.yml.
 const floors = `
 6  cmd/ambry           app client tray mcp hook home language
+6  cmd/ambry-account   account secret state web home language
 6  bench/*             everything
 5  app                 everything
 4  server              language agent channel model memory scan skill converse settings event web

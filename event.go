@@ -27,6 +27,9 @@ var Events = []Payload{
 	MemoryStateChanged{},
 	DataProgress{},
 	SettingsChanged{},
+	AccountLoggedIn{},
+	AccountLoggedOut{},
+	AccountDeliveryFailed{},
 }
 
 // AppConnected greets a new reader of the stream.

@@ -211,6 +211,7 @@ type Bootstrap struct {
 	Onboarding      Onboarding      `json:"onboarding"`
 	Privacy         Privacy         `json:"privacy"`
 	ScanPreferences ScanPreferences `json:"scanPreferences"`
+	Account         AccountSession  `json:"account"`
 	TokenUsage      TokenUsage      `json:"tokenUsage"`
 	Health          Health          `json:"health"`
 	Version         string          `json:"version"`

@@ -30,6 +30,7 @@ func (p *program) commands() []*cobra.Command {
 		p.hookCommand(),
 		p.configCommand(),
 		p.modelCommand(),
+		p.accountCommand(),
 		p.doctorCommand(),
 		p.versionCommand(),
 		p.memoryCommand(),

@@ -47,8 +47,8 @@ type Store interface {
 	AddUser(ctx context.Context, p ambry.AccountProfile, at time.Time) (who ambry.AccountProfile, isNew bool, err error)
 
 	AddGrant(ctx context.Context, g ambry.AccountGrant) error
-	Grant(ctx context.Context, digest []byte) (ambry.AccountGrant, error)    // [ambry.NotFound] if there is none
-	RevokeGrant(ctx context.Context, digest []byte, at time.Time) error // of what is not there is no error
+	Grant(ctx context.Context, digest []byte) (ambry.AccountGrant, error) // [ambry.NotFound] if there is none
+	RevokeGrant(ctx context.Context, digest []byte, at time.Time) error   // of what is not there is no error
 }
 
 // Secrets keeps secrets by id, as [ambry.dev/ambry/internal/secret.Store] does.

@@ -151,7 +151,10 @@ func (t *talk) send(to string, what text) error {
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office answers
 	m.Subject(what.subject)
 	m.SetBodyString(gomail.TypeTextPlain, what.body)
-	return t.client.Send(m)
+	if err := t.client.Send(m); err != nil && !m.IsDelivered() { // what went wrong after that does not matter
+		return err
+	}
+	return nil
 }
 
 // close says good-bye.

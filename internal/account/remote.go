@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -40,6 +41,7 @@ const (
 type Remote struct {
 	base   string
 	client *http.Client
+	down   atomic.Bool
 }
 
 var _ Service = (*Remote)(nil)
@@ -47,7 +49,7 @@ var _ Service = (*Remote)(nil)
 // NewRemote returns the service at a base URL. Its only connections are those
 // that dial makes; it follows no redirect.
 func NewRemote(base string, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Remote {
-	return &Remote{base, &http.Client{
+	return &Remote{base: base, client: &http.Client{
 		Timeout: remoteWait,
 		Transport: &http.Transport{
 			DialContext: dial, TLSHandshakeTimeout: remoteWait, MaxResponseHeaderBytes: remoteAnswer, DisableKeepAlives: true,
@@ -55,6 +57,9 @@ func NewRemote(base string, dial func(ctx context.Context, network, address stri
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
+
+// Up reports whether the service answered when it was called last.
+func (r *Remote) Up() bool { return !r.down.Load() }
 
 // Where returns the base URL.
 func (r *Remote) Where() string { return r.base }
@@ -158,6 +163,7 @@ func (r *Remote) call(ctx context.Context, method, path, token string, body, out
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := r.client.Do(req)
+	r.down.Store(err != nil)
 	if err != nil {
 		if errors.Is(err, ErrLocalOnly) {
 			return ambry.DeliveryUnavailable.Wrap(err, ErrLocalOnly.Error())

@@ -85,6 +85,7 @@ type service struct {
 	log      *slog.Logger
 
 	models       *broker.Broker
+	accounts     *accounts
 	runtimeToken string // opens the models to the memory runtime
 
 	file ambry.RuntimeFile
@@ -104,6 +105,8 @@ func (s *service) run(ctx context.Context) error {
 		ln.Close()
 		return err
 	}
+	s.accounts = s.newAccounts(bus)
+	defer s.accounts.issuer.Close()
 	if memory, err = s.newMemory(bus); err != nil {
 		ln.Close()
 		return err
@@ -224,6 +227,7 @@ func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *me
 		PrivacyChanged: s.outgoing.refresh,
 		Bus:            bus,
 		Models:         s.models,
+		Account:        s.accounts.account,
 		Internal:       relay.Routes(s.models, s.runtimeToken),
 		Scans:          scans,
 		Skills:         skills,
@@ -250,7 +254,7 @@ func (s *service) maxStreams() int { return s.config.get().API.MaxEventStreams }
 
 func (s *service) health(ctx context.Context, memory *memoryRuntime) ambry.Health {
 	h := memory.health(ctx)
-	h.SettingsError = s.config.problem()
+	h.SettingsError, h.Cloud = s.config.problem(), s.accounts.health()
 	return h
 }
 

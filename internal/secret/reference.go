@@ -70,3 +70,25 @@ func (s *Store) Resolve(ctx context.Context, ref string) (string, error) {
 	}
 	return strings.TrimSpace(value), nil
 }
+
+// passwordName is what variables with the password of a mail server are called:
+// no model can be given them.
+var passwordName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,100}_SMTP_PASSWORD$`)
+
+// Password returns the password of a mail server that a reference names now. One
+// that is not set is [ambry.NotFound].
+func (s *Store) Password(ctx context.Context, ref string) (string, error) {
+	name, ok := strings.CutPrefix(ref, envPrefix)
+	if !ok {
+		return s.Resolve(ctx, ref)
+	}
+	if !passwordName.MatchString(name) {
+		return "", ambry.InvalidArgument.Errorf("env: must be followed by the name of a variable that ends in _SMTP_PASSWORD")
+	}
+	if s.cfg.Getenv != nil {
+		if value := s.cfg.Getenv(name); value != "" {
+			return value, nil
+		}
+	}
+	return "", ambry.NotFound.Errorf("the variable %s is not set where the service runs", name)
+}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -10,7 +11,7 @@ import (
 
 func (s *Server) bootstrap(ctx context.Context, _ *web.None) (*web.JSON[ambry.Bootstrap], error) {
 	b := ambry.Bootstrap{Version: s.Version, Health: s.Health(ctx)}
-	b.Health.LocalAPI, b.Health.Cloud = ambry.HealthOK, ambry.HealthOff
+	b.Health.LocalAPI, b.Health.Cloud = ambry.HealthOK, cmp.Or(b.Health.Cloud, ambry.HealthOff)
 	var errs [5]error
 	b.App, errs[0] = s.AppSettings.Load(ctx)
 	b.Onboarding, errs[1] = s.Onboarding.Load(ctx)
@@ -20,5 +21,8 @@ func (s *Server) bootstrap(ctx context.Context, _ *web.None) (*web.JSON[ambry.Bo
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
+	// A keychain that does not answer must not keep a front end from starting;
+	// GET /api/account/session says why.
+	b.Account, _ = s.Account.Known(ctx)
 	return web.Reply(b), nil
 }

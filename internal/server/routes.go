@@ -31,6 +31,12 @@ func (s *Server) Routes() []web.Route {
 		web.Get("/api/app/token-usage", "Today's use of models, beside the budget of the day", s.tokenUsage).Tag("models"),
 		web.Get("/api/app/byok-token-usage/summary", "What calls of models have used since the beginning", s.usageSummary).Tag("models"),
 		web.Post("/api/app/byok-token-usage/events", "Report a call that was made elsewhere", s.recordUsage).Tag("models"),
+
+		web.Post("/api/account/send-code", "Send a code to a mail address", s.sendCode).Accepted().Tag("account"),
+		web.Post("/api/account/verify-code", "Log in with the code", s.verifyCode).Tag("account"),
+		web.Get("/api/account/session", "Who is logged in", s.session).Tag("account"),
+		web.Post("/api/account/logout", "Log out; also if nobody is logged in, and offline", s.logout).Tag("account"),
+
 		web.Stream("/api/events", "Follow what happens", s.Events).TokenInQuery().Tag("events"),
 
 		web.Get("/api/agent-sources", "Agents on this machine", s.listSources).Tag("agent sources"),

@@ -57,7 +57,8 @@ type Server struct {
 	PrivacyChanged func() // called after the privacy changed, before anybody is told
 	Bus            Bus
 
-	Models Models
+	Models  Models
+	Account Account
 
 	Scans  Scans
 	Skills Skills

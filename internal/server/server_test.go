@@ -94,6 +94,7 @@ type api struct {
 	private     int // times that the privacy was said to have changed
 	health      ambry.Health
 	models      *models
+	account     person
 }
 
 // skills keeps what it was asked.
@@ -128,6 +129,7 @@ func serve(t *testing.T) *api {
 		PrivacyChanged: func() { a.private++ },
 		Bus:            a.bus,
 		Models:         a.models,
+		Account:        &a.account,
 		Scans:          a.scans,
 		Skills:         &a.skills,
 		Health:         func(context.Context) ambry.Health { return a.health },

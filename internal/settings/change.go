@@ -97,8 +97,9 @@ func rewrite(path string, data []byte, o option, want *value) ([]byte, error) {
 		return nil, ambry.InvalidArgument.Errorf("%v", err)
 	}
 	p := newPage(data)
-	e := editor{page: p, path: path}
-	e.section, e.name, _ = strings.Cut(key, ".")
+	words := strings.Split(key, ".")
+	last := len(words) - 1
+	e := editor{page: p, path: path, sections: words[:last], name: words[last]}
 	if want == nil {
 		err = e.unset()
 	} else {

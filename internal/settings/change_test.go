@@ -102,7 +102,7 @@ func TestChangeTouchesNothingElse(t *testing.T) {
 func TestChangeRefuses(t *testing.T) {
 	good := "log:\n  level: info\n"
 	tests := []struct{ name, before, key, value, want string }{
-		{"unknown key", good, "log.colour", "red", `no setting "log.colour"; there are api.allowedOrigins, `},
+		{"unknown key", good, "log.colour", "red", `no setting "log.colour"; there are account.smtp.from, `},
 		{"section", good, "log", "debug", `no setting "log"`},
 		{"unset of an unknown key", good, "log.colour", "", `no setting "log.colour"`},
 		{"bad value", good, "log.level", "loud", "log.level must be debug, info, warn or error"},

@@ -12,9 +12,10 @@ import (
 // people write keys and values; what it makes of another one is for
 // [rewrite] to find out.
 type editor struct {
-	page          *page
-	path          string
-	section, name string // of the key
+	page     *page
+	path     string
+	sections []string // of the key, the outer one first; one at least
+	name     string
 }
 
 var errShape = errors.New("a shape that is not edited")
@@ -46,30 +47,53 @@ func (m mapping) find(name string) int {
 	return -1
 }
 
-// look returns all the file's keys, and which of them is the section.
-func (e *editor) look() (top mapping, section int, err error) {
-	body, err := root(e.path, e.page.text())
-	if err != nil || body == nil {
-		return mapping{}, -1, err
-	}
-	top = mappingOf(body)
-	return top, top.find(e.section), nil
+// within is a section of the file, and what it is in.
+type within struct {
+	outer mapping
+	pair  *ast.MappingValueNode
+	inner mapping
 }
 
-// set gives the key a value.
+// look returns all the file's keys, and those of the key's sections that there
+// are, the outer one first.
+func (e *editor) look() (top mapping, found []within, err error) {
+	body, err := root(e.path, e.page.text())
+	if err != nil || body == nil {
+		return mapping{}, nil, err
+	}
+	top = mappingOf(body)
+	for in := top; len(found) < len(e.sections); {
+		i := in.find(e.sections[len(found)])
+		if i < 0 {
+			break
+		}
+		s := within{in, in.pairs[i], mappingOf(in.pairs[i].Value)}
+		found, in = append(found, s), s.inner
+	}
+	return top, found, nil
+}
+
+// set gives the key a value. A section within a section is written on one line.
 func (e *editor) set(k kind, v value) error {
-	top, i, err := e.look()
+	top, found, err := e.look()
 	if err != nil {
 		return err
 	}
 	pair := e.name + ": " + k.yaml(v)
-	if i < 0 {
+	for depth := len(e.sections) - 1; depth > 0 && depth >= len(found); depth-- {
+		pair = e.sections[depth] + ": {" + pair + "}"
+	}
+	if len(found) == 0 {
 		return e.addSection(top, pair)
 	}
-	inner := mappingOf(top.pairs[i].Value)
+	in := found[len(found)-1]
+	if len(found) < len(e.sections) {
+		return e.addKey(in.outer, in.pair, in.inner, pair)
+	}
+	inner := in.inner
 	n := inner.find(e.name)
 	if n < 0 {
-		return e.addKey(top, top.pairs[i], inner, pair)
+		return e.addKey(in.outer, in.pair, inner, pair)
 	}
 	if items, ok := inner.pairs[n].Value.(*ast.SequenceNode); ok && !items.IsFlowStyle && k == list {
 		return e.setItems(inner.pairs[n], items, v.list)
@@ -83,7 +107,7 @@ func (e *editor) set(k kind, v value) error {
 
 func (e *editor) addSection(top mapping, pair string) error {
 	if top.flow {
-		return e.addInside(top, e.section+": {"+pair+"}")
+		return e.addInside(top, e.sections[0]+": {"+pair+"}")
 	}
 	end := len(e.page.lines)
 	for i, l := range e.page.lines {
@@ -91,7 +115,7 @@ func (e *editor) addSection(top mapping, pair string) error {
 			end = i
 		}
 	}
-	e.page.insert(end, e.section+":", "  "+pair)
+	e.page.insert(end, e.sections[0]+":", "  "+pair)
 	return nil
 }
 
@@ -172,11 +196,15 @@ func (e *editor) setItems(pair *ast.MappingValueNode, items *ast.SequenceNode, w
 
 // unset takes the key out.
 func (e *editor) unset() error {
-	top, i, err := e.look()
-	if err != nil || i < 0 {
+	_, found, err := e.look()
+	if err != nil {
 		return err
 	}
-	inner := mappingOf(top.pairs[i].Value)
+	if len(found) < len(e.sections) {
+		return errShape
+	}
+	in := found[len(found)-1]
+	inner := in.inner
 	n := inner.find(e.name)
 	if n < 0 {
 		return errShape
@@ -191,7 +219,7 @@ func (e *editor) unset() error {
 	first := e.page.place(inner.pairs[n].Key.GetToken()).line
 	e.page.remove(first, where.to.line)
 	if len(inner.pairs) == 1 {
-		e.removeEmpty(e.page.place(top.pairs[i].Key.GetToken()), first)
+		e.removeEmpty(e.page.place(in.pair.Key.GetToken()), first)
 	}
 	return nil
 }
@@ -224,7 +252,7 @@ func (e *editor) removeInside(m mapping, n int) error {
 func (e *editor) removeEmpty(section place, was int) {
 	next := e.page.line(was)
 	comment := quiet(next) && indent(next) > section.at
-	if was == section.line+1 && !comment && strings.TrimRight(e.page.line(section.line), " \t") == e.section+":" {
+	if was == section.line+1 && !comment && strings.Trim(e.page.line(section.line), " \t") == e.sections[len(e.sections)-1]+":" {
 		e.page.remove(section.line, section.line)
 	}
 }

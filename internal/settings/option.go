@@ -80,7 +80,7 @@ func (k kind) parse(s string) (value, error) {
 var amountShape = regexp.MustCompile(`^([0-9]{1,9}(\.[0-9]{1,6})?)?$`)
 
 // options are all that can be set, ordered by key.
-var options = []option{
+var options = slices.Concat(accountOptions, []option{
 	{
 		key: "api.allowedOrigins", kind: list, live: true,
 		about: "origins of pages that may call the API, such as http://localhost:5173; our own panel always may",
@@ -196,7 +196,7 @@ var options = []option{
 		},
 		show: func(s Settings) string { return s.Secret.Store },
 	},
-}
+})
 
 // money is an option that is an amount.
 func money(key, about string, of func(*Model) *Amount) option {

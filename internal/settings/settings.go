@@ -21,12 +21,13 @@ import (
 
 // Settings are the values in force. Make them with [Load].
 type Settings struct {
-	Memory Memory
-	API    API
-	Log    Log
-	MCP    MCP
-	Model  Model
-	Secret Secret
+	Memory  Memory
+	API     API
+	Account Account
+	Log     Log
+	MCP     MCP
+	Model   Model
+	Secret  Secret
 
 	// Warnings are for the person, a sentence each: what is allowed but unwise.
 	Warnings []string
@@ -118,6 +119,7 @@ func assemble(entries []entry) (Settings, error) {
 	if s.Memory.Token != "" && s.Memory.URL == "" {
 		wrong = append(wrong, fmt.Errorf("%s: memory.token needs memory.url beside it", s.origins["memory.token"]))
 	}
+	wrong = append(wrong, s.Account.agree(s.origins))
 	return s, errors.Join(wrong...)
 }
 

@@ -71,6 +71,13 @@ func TestStrongerSourceWins(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s=%s (%s)", e.Key, e.Value, strings.ReplaceAll(e.Origin, file, "FILE")))
 	}
 	want := []string{
+		"account.smtp.from= (default)",
+		"account.smtp.host= (default)",
+		"account.smtp.password= (default)",
+		"account.smtp.port=0 (default)",
+		"account.smtp.security=starttls (default)",
+		"account.smtp.user= (default)",
+		"account.url= (default)",
 		"api.allowedOrigins=http://a (FILE:3)",
 		"api.maxEventStreams=2 (AMBRY_API_MAX_EVENT_STREAMS)",
 		"log.level=error (flag log.level)",
