@@ -24,10 +24,14 @@ var (
 		`rais(e|ed)|lower(ed)?|increas(e|ed)|decreas(e|ed)|reduc(e|ed)|bump(ed)?|doubl(e|ed)|halv(e|ed)|shorten(ed)?|extend(ed)?|cut (\w+ ){0,3}to|went (up|down)|` +
 		`upgrad(e|ed)|downgrad(e|ed)|new (limit|default|value|rule|port|version|plan|name|address|key|host|policy)|make (it|that|them)|set (it|that|them|the \w+) to|` +
 		`renam(e|ed)|drop(ped)?|remov(e|ed)|revert(ed)?|get rid of|turn(ed)? (it )?o(n|ff)|disabl(e|ed)|migrat(e|ed)|as of|starting (on|from|with)|effective|` +
+		`adjust(ed)?|reschedul(e|ed)|postpon(e|ed)|improved|reached|swap(ped)?|chang(e|ed) (my |our )?mind|(is|are|has|have) now|now (is|are|has|have|at|on|uses?|takes?|runs?)|` +
+		`too (long|short|small|big|large|slow|high|low|many|few|much|little|often|expensive)|(fast|slow|bigg|small|larg|long|short|high|low|new)er|(more|less) often|at most|at least|no more than|` +
+		`from (\w+ ){0,2}on(wards)?|` +
+		`zu (lang|kurz|klein|groß|langsam|hoch|niedrig|viele?|wenige?|oft|teuer)|höchstens|mindestens|angepasst|anpassen|von nun an|verkürzt|verlängert|tausch(en|t)|getauscht|` +
 		`ab jetzt|ab sofort|ab heute|ab \d\S*|künftig|nicht mehr|stattdessen|statt|lieber|doch|zurück auf|umstellen|umgestellt|umziehen|umgezogen|geändert|erhöhen|erhöht|` +
 		`gesenkt|senken|ersetzt|ersetzen|wechseln|gewechselt|verschieben|verschoben|verlegt|abschaffen|abschalten|neuer|neue|neues)\b|ändern|` +
-		`[改换換调調升降移迁遷切缩縮延挪](成|为|為|到|用|回|掉|了|至)|不再|不用了|别再|以后|以後|从现在起|从今|升级|提高|降低|替换|取代|取消|推迟|提前|统一用|还是用|停用|关掉|去掉|恢复|下线|新的|` +
-		`変更|変え|これから|今後|切り替|移行|移す|移した|やめ|使わない|ではなく|代わりに|上げ|下げ|増やす|増やし|減らす|減らし|戻す|戻し|廃止|新しい`)
+		`[改换換调調升降移迁遷切缩縮延挪](成|为|為|到|用|回|掉|了|至)|不再|不用了|别再|以后|以後|从现在起|从今|升级|提高|降低|替换|取代|取消|推迟|提前|统一用|还是用|停用|关掉|去掉|恢复|下线|新的|太[长長短大小慢快多少高低贵]|最多|不超过|[换換]掉|调整|調整|` +
+		`変更|変え|これから|今後|切り替|移行|移す|移した|やめ|使わない|ではなく|代わりに|上げ|下げ|増やす|増やし|減らす|減らし|戻す|戻し|廃止|新しい|すぎ[てるた。]|過ぎ[てるた]|乗り換え|置き換え|以内に`)
 )
 
 // TenseOf returns the tense of a question. One that names the present asks for
