@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -39,6 +40,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	n := flags.Int("n", 200, "rows to draw from each home; 0 draws all")
 	seed := flags.Uint64("seed", 1, "of the drawing")
 	judged := flags.String("judged", "", "count the verdicts in this file of judged rows")
+	invented := flags.String("corpus", "", "draw from the invented sessions in this directory, and tell how much of what is planted there was learned")
+	missed := flags.Bool("missed", false, "with -corpus, name what was not learned instead of what was")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,29 +53,91 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		defer func() { _ = f.Close() }()
 		return count(f, out)
 	}
+	if *invented != "" {
+		sessions, plants, err := everything(*invented)
+		if err != nil {
+			return err
+		}
+		rows, stats, err := learned(ctx, "corpus", func(ctx context.Context, e *engine.Engine) (ambry.Imported, error) { return fill(ctx, e, sessions) })
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "corpus: %d sessions, %s\n", len(sessions), stats)
+		report(os.Stderr, out, recalled(plants, rows), *missed)
+		if !*missed {
+			draw(out, rows, *n, *seed)
+		}
+		return nil
+	}
 	if flags.NArg() == 0 {
-		return errors.New("usage: learn [-n ROWS] [-seed N] HOME..., or learn -judged FILE")
+		return errors.New("usage: learn [-n ROWS] [-seed N] HOME..., learn -corpus DIR, or learn -judged FILE")
 	}
 	for _, home := range flags.Args() {
-		rows, stats, err := learned(ctx, home)
+		rows, stats, err := learned(ctx, filepath.Base(home), func(ctx context.Context, e *engine.Engine) (ambry.Imported, error) { return read(ctx, e, home) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", home, err)
 		}
 		fmt.Fprintf(os.Stderr, "%s: %s\n", filepath.Base(home), stats)
-		r := rand.New(rand.NewPCG(*seed, 1)) // the same sample every time
-		r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		if *n > 0 {
-			rows = rows[:min(*n, len(rows))]
-		}
-		for _, row := range rows {
-			fmt.Fprintln(out, strings.Join(row, "\t"))
-		}
+		draw(out, rows, *n, *seed)
 	}
 	return nil
 }
 
-// learned reads a home into a memory of its own and returns what was learned.
-func learned(ctx context.Context, home string) ([][]string, string, error) {
+// row is a memory that was learned.
+type row struct {
+	home, title, body string
+	rule              ambry.Rule
+	status            ambry.Status
+	ended             bool
+	evidence          int64
+	sure              float64
+	sessions          []string
+}
+
+func (r row) String() string {
+	return strings.Join([]string{r.home, string(r.rule), string(r.status), r.title, r.body, fmt.Sprint(r.evidence), fmt.Sprint(r.sure)}, "\t")
+}
+
+// draw shows n of some rows, the same ones every time.
+func draw(out io.Writer, rows []row, n int, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	if n > 0 {
+		rows = rows[:min(n, len(rows))]
+	}
+	for _, row := range rows {
+		fmt.Fprintln(out, row)
+	}
+}
+
+// report tells how much of what was planted was learned.
+func report(to, out io.Writer, all map[string]*hits, missed bool) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		h := all[name]
+		fmt.Fprintf(to, "%-12s %2d of %2d planted were learned (%.0f %%), %d more by another rule\n", name, h.found, h.planted, 100*float64(h.found)/float64(h.planted), h.elsewhere)
+		if missed {
+			for _, p := range h.missed {
+				fmt.Fprintln(out, p)
+			}
+		}
+	}
+}
+
+// fill adds invented sessions to a memory.
+func fill(ctx context.Context, e *engine.Engine, sessions []ambry.Conversation) (ambry.Imported, error) {
+	var total ambry.Imported
+	for _, c := range sessions {
+		n, err := e.Import(ctx, []redact.Conversation{redact.Clean(c)})
+		if err != nil {
+			return total, err
+		}
+		total = total.Add(n)
+	}
+	return total, nil
+}
+
+// learned fills a memory of its own and returns what was learned.
+func learned(ctx context.Context, home string, fill func(context.Context, *engine.Engine) (ambry.Imported, error)) ([]row, string, error) {
 	dir, err := os.MkdirTemp("", "ambry-learn-")
 	if err != nil {
 		return nil, "", err
@@ -84,7 +149,7 @@ func learned(ctx context.Context, home string) ([][]string, string, error) {
 	}
 	defer func() { _ = s.Close() }()
 	e := engine.New(engine.Config{Store: s})
-	read, err := read(ctx, e, home)
+	read, err := fill(ctx, e)
 	if err != nil {
 		return nil, "", err
 	}
@@ -93,7 +158,7 @@ func learned(ctx context.Context, home string) ([][]string, string, error) {
 		return nil, "", err
 	}
 	took := time.Since(began)
-	var rows [][]string
+	var rows []row
 	counts := map[ambry.Rule]int{}
 	for _, rule := range ambry.Rules {
 		for page := 1; ; page++ {
@@ -107,16 +172,18 @@ func learned(ctx context.Context, home string) ([][]string, string, error) {
 				if err != nil {
 					return nil, "", err
 				}
-				rows = append(rows, []string{
-					filepath.Base(home), string(rule), string(m.Status), flat(m.Title), flat(d.Body), fmt.Sprint(d.Learned.EvidenceCount), fmt.Sprint(d.Learned.Confidence),
-				})
+				r := row{home, flat(m.Title), flat(d.Body), rule, m.Status, !d.Learned.ValidTo.IsZero(), d.Learned.EvidenceCount, d.Learned.Confidence, nil}
+				for _, e := range d.Learned.Evidence {
+					r.sessions = append(r.sessions, e.SessionID)
+				}
+				rows = append(rows, r)
 			}
 			if !items.HasNext {
 				break
 			}
 		}
 	}
-	slices.SortFunc(rows, slices.Compare)
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.String(), b.String()) })
 	return rows, fmt.Sprintf("%d turns, %.1f MB of text; learned %v in %.2f s", read.Turns, float64(read.Bytes)/1e6, counts, took.Seconds()), nil
 }
 
