@@ -17,7 +17,7 @@ var purposes = []struct {
 	begin      []string
 }{
 	{"test", "runs the tests", []string{
-		"go test", "gotestsum", "npm test", "npm t", "npm run test*", "pnpm test*", "pnpm run test*", "yarn test*", "yarn run test*", "bun test", "bun run test*", "npx jest", "npx vitest", "npx mocha", "npx playwright test", "npx cypress run",
+		"go test", "gotestsum", "npm test", "npm t", "npm run test*", "pnpm test*", "pnpm run test*", "yarn test*", "yarn run test*", "bun test", "bun run test*", "npx jest", "npx vitest", "npx mocha", "npx playwright test", "npx cypress run", "pnpm vitest*", "pnpm exec vitest*", "pnpm playwright test", "pnpm exec playwright test", "pnpm cypress run", "pnpm jest", "yarn vitest*", "yarn jest", "bunx vitest*",
 		"jest", "vitest", "mocha", "pytest", "python -m pytest", "python3 -m pytest", "python -m unittest", "python3 -m unittest", "uv run pytest", "poetry run pytest", "pdm run pytest", "hatch test", "tox", "nox", "cargo test", "cargo nextest run",
 		"make test*", "make check", "mvn test", "mvn verify", "./mvnw test", "./mvnw verify", "gradle test", "./gradlew test", "./gradlew check", "dotnet test", "rspec", "bundle exec rspec", "rake test", "bin/rails test", "rails test", "mix test", "phpunit", "vendor/bin/phpunit", "composer test",
 		"swift test", "ctest", "zig build test", "deno test", "just test*", "task test*", "bazel test", "flutter test", "sbt test", "lein test", "cabal test", "stack test", "./test.sh", "./scripts/test*", "scripts/test*", "docker compose run test*",
@@ -32,10 +32,11 @@ var purposes = []struct {
 		"go build", "npm run build*", "pnpm build*", "pnpm run build*", "yarn build*", "bun run build*", "cargo build", "make", "make build", "make all", "mvn package", "mvn install", "mvn compile", "./mvnw package", "gradle build", "./gradlew build", "./gradlew assemble*", "dotnet build", "cmake --build", "ninja", "docker build", "docker compose build",
 		"zig build", "swift build", "mix compile", "bazel build", "just build", "task build", "npx next build", "npx vite build", "vite build", "hugo", "wails build", "flutter build", "python -m build", "uv build", "poetry build", "npx webpack",
 	}},
+	{"start", "starts the project", []string{"npm run dev", "npm start", "npm run start*", "pnpm dev", "pnpm start", "pnpm run dev", "yarn dev", "yarn start", "bun dev", "bun run dev", "mvn spring-boot:run", "./mvnw spring-boot:run", "./gradlew bootrun", "rails server", "bin/rails server", "bin/dev", "python manage.py runserver", "uv run python manage.py runserver", "make run", "make dev", "just dev", "just run", "flutter run"}},
 	{"generate", "generates code", []string{"go generate", "buf generate", "make generate", "make proto", "npm run generate*", "npm run codegen", "pnpm codegen", "sqlc generate", "npx prisma generate", "protoc", "wire", "just generate"}},
 	{"migrate", "migrates the database", []string{"alembic upgrade", "uv run alembic upgrade", "poetry run alembic upgrade", "npx prisma migrate*", "npx prisma db push", "pnpm prisma migrate*", "python manage.py migrate", "python3 manage.py migrate", "uv run python manage.py migrate", "rails db:migrate", "bin/rails db:migrate", "bundle exec rails db:migrate", "goose up", "migrate up", "npm run migrate*", "pnpm migrate*", "make migrate*", "npx knex migrate*", "flyway migrate", "sqlx migrate run", "diesel migration run", "mix ecto.migrate", "npx drizzle-kit*", "just migrate", "atlas migrate*"}},
 	{"install", "installs what the project needs", []string{"npm ci", "npm install", "pnpm install", "pnpm i", "yarn install", "bun install", "pip install -r", "pip install -e", "uv sync", "uv pip install -r", "poetry install", "bundle install", "go mod download", "go mod tidy", "composer install", "mix deps.get", "cargo fetch", "make install", "make setup", "make deps", "pre-commit install"}},
-	{"deploy", "deploys the project", []string{"kubectl apply", "helm upgrade", "helm install", "terraform apply", "terraform plan", "fly deploy", "flyctl deploy", "vercel", "npx vercel", "serverless deploy", "make deploy*", "ansible-playbook", "wrangler deploy", "npx wrangler deploy", "docker compose up", "docker-compose up", "cdk deploy", "npx cdk deploy", "pulumi up", "sam deploy", "gcloud run deploy", "just deploy", "kustomize build", "make up"}},
+	{"deploy", "deploys the project", []string{"kubectl apply", "helm upgrade", "helm install", "terraform apply", "terraform plan", "fly deploy", "flyctl deploy", "vercel", "npx vercel", "serverless deploy", "make deploy*", "ansible-playbook", "wrangler deploy", "npx wrangler deploy", "docker compose up", "docker-compose up", "cdk deploy", "npx cdk deploy", "pulumi up", "sam deploy", "gcloud run deploy", "just deploy", "kustomize build", "make up", "./deploy*", "./scripts/deploy*", "scripts/deploy*", "./bin/deploy*", "bin/deploy*"}},
 }
 
 // narrow arguments make a command one for a single thing.
@@ -45,12 +46,13 @@ var narrow = re(`(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testnamepattern|--on
 // what says nothing about the project.
 func purposeOf(l line) (int, bool) {
 	text := strings.ToLower(l.String())
+	goal := strings.ToLower(l.goal())
 	if narrow.in(text) || len(text) > 120 {
 		return 0, false
 	}
 	for i, p := range purposes {
 		for _, b := range p.begin {
-			if !begins(text, b) {
+			if !begins(text, b) && !begins(goal, b) {
 				continue
 			}
 			if p.name == "install" && addsPackage(b, text) || l.fields[0] == "go" && !wholeModule(l.fields) {
@@ -61,6 +63,22 @@ func purposeOf(l line) (int, bool) {
 	}
 	return 0, false
 }
+
+// goal is a line without the flags before what the program is to do, as in
+// "mvn -q test".
+func (l line) goal() string {
+	if !slices.Contains([]string{"mvn", "./mvnw", "gradle", "./gradlew", "make", "npm", "pnpm", "yarn"}, l.fields[0]) {
+		return l.String()
+	}
+	rest := l.fields[1:]
+	for len(rest) > 1 && strings.HasPrefix(rest[0], "-") && !slices.Contains(apart, rest[0]) {
+		rest = rest[1:]
+	}
+	return strings.Join(append([]string{l.fields[0]}, rest...), " ")
+}
+
+// apart are flags that a value or another place follows.
+var apart = []string{"-C", "-f", "-p", "-P", "--prefix", "--filter", "--dir", "-w", "--workspace", "-pl", "--file", "-b"}
 
 func begins(text, with string) bool {
 	open, star := strings.CutSuffix(with, "*")

@@ -50,7 +50,10 @@ var lookers = []string{"grep", "rg", "ag", "find", "ls", "cat", "head", "tail", 
 // tryFix adds a fix if a call is the success of what failed.
 func (s *scene) tryFix(t trouble, now int, l line) bool {
 	if sameCommand(t.line, l) {
-		if files := s.changed(t.at, now); len(files) > 0 && len(files) <= maxFiles {
+		switch files := s.changed(t.at, now); {
+		case len(files) == 0:
+			s.prepared(t, now, l)
+		case len(files) <= maxFiles:
 			s.explained(t, now, l, files)
 		}
 		return true // it works again, whatever was done
@@ -124,6 +127,70 @@ func (s *scene) explained(t trouble, now int, l line, files []string) {
 	})
 }
 
+// prepared adds a fix that consists of commands: those that had to be run first.
+func (s *scene) prepared(t trouble, now int, l line) {
+	var did []string
+	bare := false
+	for i := t.at + 1; i < now; i++ {
+		c := &s.calls[i]
+		if well, _ := c.ran(); !well || len(c.command) > 120 {
+			continue
+		}
+		for _, step := range linesOf(c.command) {
+			text := step.String()
+			if !acts(step) || slices.Contains(did, text) {
+				continue
+			}
+			bare = bare || killers.in(text)
+			did = append(did, text)
+		}
+	}
+	if len(did) == 0 || len(did) > maxSteps {
+		return
+	}
+	r, ok := reasonIn(s.calls[t.at].Output)
+	if !ok {
+		return
+	}
+	why := s.explanation(t.at, now)
+	if bare && why == "" {
+		return // which process it was says nothing
+	}
+	steps := "`" + strings.Join(did, "`, `") + "`"
+	body := fmt.Sprintf("Error: %s\nCommand: `%s`\nFix: ran %s\nAfterwards it succeeded.", r.text, t.line, steps)
+	if why != "" {
+		body += "\nWhy: " + why
+	}
+	s.add(store.Claim{
+		Rule: ambry.Fix, Layer: ambry.L2, Project: s.Project, Topic: store.TopicOf(s.Project, "fix", r.signature),
+		Value: steps, Title: "Fix for: " + r.text, Body: body, Sure: 0.7,
+	})
+}
+
+// maxSteps is how many commands may have fixed an error.
+const maxSteps = 3
+
+var (
+	// movers are among the lookers, but do something.
+	movers  = re(`^(?:kill|pkill|rm|mv|cp|mkdir|touch|chmod|chown)\b|^git (?:mv|submodule|lfs|config)\b`)
+	killers = re(`^p?kill\b`)
+)
+
+// acts reports whether a command changes something that others need.
+func acts(l line) bool {
+	if i, ok := purposeOf(l); ok {
+		switch purposes[i].name {
+		case "test", "lint", "types", "format":
+			return false
+		}
+		return true
+	}
+	return movers.in(l.String()) || !slices.Contains(lookers, l.fields[0]) && !looks.in(l.String())
+}
+
+// looks is a command that only shows something.
+var looks = re(`(?i)(?:^|\s)(?:--version|-v|--help|-h|version|status|ps|list|ls|show|info|logs?|describe|get|inspect|config|env|printenv|whoami|doctor|why|outdated|tree|view|check|dry-run|--dry-run|test|tests|print|nc|date|pwd|uname|less|more|go env|go doc|go version)(?:\s|$)|^(?:python3?|node|ruby|perl|psql|sqlite3|mysql|redis-cli)\b`)
+
 func (s *scene) otherCommand(t trouble, l line, r reason) {
 	s.add(store.Claim{
 		Rule: ambry.Fix, Layer: ambry.L2, Project: s.Project, Topic: store.TopicOf(s.Project, "instead", t.line.String()),
@@ -133,7 +200,7 @@ func (s *scene) otherCommand(t trouble, l line, r reason) {
 }
 
 var (
-	because = re(`\b(?:root cause|because (?:of|the|it|its|there|a|an|we|no|your)|caused by|cause (?:is|was)|due to|the (?:actual |real |underlying )?(?:problem|issue|bug|culprit|reason|failure|error) (?:is|was|came|comes)|turn(?:s|ed) out|the fix (?:is|was)|fixed (?:it )?by|(?:now|fixed)[:,] |was missing|were missing|was never|wasn't|forgot|needed to|needs to|has to|had to|must be|instead of|weil|ursache|lag daran)\b|原因|问题(?:出)?在|问题是|是因为|因为|根因|由于|修复(?:了|方法)|导致|原因は|ため`)
+	because = re(`\b(?:root cause|because (?:of|the|it|its|there|a|an|we|no|your)|caused by|cause (?:is|was)|due to|the (?:actual |real |underlying )?(?:problem|issue|bug|culprit|reason|failure|error) (?:is|was|came|comes)|turn(?:s|ed) out|the fix (?:is|was)|fixed (?:it )?by|(?:now|fixed)[:,] |(?:is|was|were|are) missing|lack(?:s|ed)\b|was never|wasn't|weren't|(?:was|were|is|are|did|had|does|do) not\b|isn't|aren't|doesn't|didn't|hadn't|still (?:holds?|held|listening)|already (?:used|taken|running)|shadow(?:s|ed)|depend(?:s|ed) on|expects?|expected|requires?|out of date|outdated|stale|too old|no longer|fehlt|fehlte|fehlten|veraltet|forgot|needed to|needs to|has to|had to|must be|instead of|weil|ursache|lag daran)\b|原因|问题(?:出)?在|问题是|是因为|因为|根因|由于|修复(?:了|方法)|导致|缺少|缺了|少了|没有(?:启动|安装|配置|加|设置|运行)|没(?:启动|安装|装|配置|加|设置)|占用|需要先|要先|必须先|不支持|过期|写错|拼错|原因は|ため|ありませんでした|足り`)
 	planned = re(`^(?:let me|i'll|i will|i'm going to|now i|next|first|let's|i need to|we need to|we should|i should|checking|looking|running|让我|我来|我先|接下来|ich werde)\b`)
 )
 

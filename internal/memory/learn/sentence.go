@@ -217,9 +217,14 @@ func sentences(lines []string) []statement {
 			continue
 		}
 		line = strings.TrimSpace(strings.TrimLeft(bullet.without(line), " \t"))
+		quoted := quoting{twice: strings.Count(line, `"`)%2 == 0}
 		for line != "" {
 			var one string
 			one, line = sentence(line)
+			if quoted.read(one) {
+				before, nth = "", nth+1
+				continue // it began within somebody else's words
+			}
 			if at, _ := request.place(strings.ToLower(one)); at > 0 {
 				one = one[:min(at, len(one))] // what is asked beside it is not said
 			}
@@ -232,6 +237,38 @@ func sentences(lines []string) []statement {
 		}
 	}
 	return out
+}
+
+// quoting follows quotation marks through the sentences of a line.
+type quoting struct {
+	twice bool // plain marks come in pairs
+	in    bool
+	depth int
+	low   bool // the outer one opened at the foot of the line, as in German
+}
+
+// read reports whether a sentence begins within a quotation, and goes on to its end.
+func (q *quoting) read(text string) bool {
+	began := q.in || q.depth > 0
+	for _, r := range text {
+		switch r {
+		case '"':
+			q.in = q.in != q.twice
+		case '„':
+			q.depth, q.low = q.depth+1, true
+		case '“':
+			if q.low {
+				q.depth, q.low = max(q.depth-1, 0), false
+				continue
+			}
+			q.depth++
+		case '「', '『', '«':
+			q.depth++
+		case '”', '」', '』', '»':
+			q.depth = max(q.depth-1, 0)
+		}
+	}
+	return began
 }
 
 var request = re(`,? (?:so |and |but )?(?:can|could|would|will) you (?:please )?(?:help|explain|show|tell|give|check|review|provide|suggest|recommend|make|add|fix|look|write|create|update|walk)\b`)

@@ -13,20 +13,22 @@ import (
 )
 
 var (
-	todo = re(lead + `(?:todo|to do|to-do|follow[- ]?up|action item|still open|open item|noch offen|offen|待办|待处理|遗留|残件|やること)\s*[:：-]\s*(.{6,})|` +
+	todo = re(lead + `(?:todo|to do|to-do|follow[- ]?up|action item|still open|open item|noch offen|offen|待办|待处理|遗留|残件|やること)(?: for [\w ]{3,20})?\s*[:：-]\s*(.{6,})|` +
 		lead + `remind me (?:later |tomorrow |next time |again )?(?:to|that|about) (.{6,})|` +
 		lead + `(?:we|i|you) (?:still|also still) (?:need|have|want|ought) to (.{6,})|` +
 		lead + `(?:later|tomorrow|next week|next session|next time|after (?:the|this) (?:release|merge|launch|migration|demo))[,]? (?:we|i|you)(?:'ll| will| should| need to| have to| must| can)? (.{6,})|` +
 		lead + `(?:we|i|let's|you)(?:'ll| will| should| can| must)? (?:do|handle|fix|add|write|tackle|clean up|revisit|come back to|remove|migrate|address) (.{4,}?) (?:later|tomorrow|next week|next time|next session|in a (?:follow-?up|separate|later) (?:pr|commit|change|session)|after (?:the|this) (?:release|merge|launch|migration|demo))$|` +
+		lead + `(.{4,} fehl(?:t|en) noch\b.*)|` +
 		lead + `(?:wir müssen noch|noch zu tun:|später müssen wir|erinnere mich (?:später )?daran,?) (.{6,})`)
 	wideTodo   = re(`(?:^|[，,])(?:请|你|另外[，,]?|对了[，,]?|最后[，,]?)*(?:提醒我(?:下次|明天|之后|以后|回头|到时候)?|(?:我们|你)?(?:之后|后面|回头|下次|明天|下周|晚点|稍后|发布后|合并后|上线后)(?:还)?(?:要|得|需要|再|记得)(?:再)?|还需要|还差|还剩|还没(?:有)?(?:做|写|加|改|处理|修)|别忘了(?:之后|明天|下次|回头|以后))(.{4,})`)
+	wideLeft   = re(`还有.{0,6}没(?:有)?(?:做|弄|处理|完成)[：:，,]\s*(.{4,})|^(.{3,}?)(?:还没(?:有)?|尚未|暂时没(?:有)?)(?:做|写|加|改|处理|修|实现|完成|测|弄|补)[^，,。]{0,4}[，,].*(?:之后|以后|回头|改天|下次|明天|下个?(?:迭代|周|版本)|晚点).*|^(?:记得|别忘了|不要忘了?)(?:在)?((?:发版|上线|发布|合并|部署|交付|提测)(?:之?前|之?后).{4,})`)
 	wideTodoNo = []string{"再说", "还需要吗", "还需要什么", "还需要我", "还差多少", "还需要多"}
 	japaneseT  = re(`^(?:後で|あとで|次回|明日|来週)(?:は)?(.{4,})(?:する必要があります|してください|します|しよう|やります|対応します|直します|追加します)$`)
 )
 
 var taskCues = []string{
 	"todo", "to do", "to-do", "follow-up", "follow up", "followup", "action item", "still open", "open item", "remind me", "still need", "still have to", "still want", "later", "tomorrow", "next week", "next session", "next time", "after the", "after this", "in a separate",
-	"noch", "später", "erinnere", "待办", "待处理", "遗留", "提醒我", "之后", "后面", "回头", "下次", "明天", "下周", "晚点", "稍后", "发布后", "合并后", "上线后", "还需要", "还差", "还剩", "还没", "别忘了", "後で", "あとで", "次回", "明日", "来週", "やること",
+	"记得", "别忘", "忘了", "尚未", "没做", "没弄", "没处理", "没完成", "noch", "später", "erinnere", "待办", "待处理", "遗留", "提醒我", "之后", "后面", "回头", "下次", "明天", "下周", "晚点", "稍后", "发布后", "合并后", "上线后", "还需要", "还差", "还剩", "还没", "别忘了", "後で", "あとで", "次回", "明日", "来週", "やること",
 }
 
 // tasks are what was agreed on and is not done.
@@ -36,12 +38,7 @@ func tasks(s *scene) {
 		if st.taken || !hasAny(st.low, taskCues) || !st.firm() && !scheduled(st) {
 			continue
 		}
-		what := ""
-		for _, p := range []*pattern{todo, wideTodo, japaneseT} {
-			for _, g := range p.groups(st.low)[min(1, len(p.groups(st.low))):] {
-				what = cmpOr(what, g)
-			}
-		}
+		what := todoIn(st.low)
 		if what == "" || vague(what) || length(what) < 2 || hasAny(st.low, wideTodoNo) || pronounFirst.in(what) || emptyOrder.in("do "+what) {
 			continue
 		}
@@ -50,12 +47,22 @@ func tasks(s *scene) {
 	s.todoList()
 }
 
+// todoIn returns what a sentence leaves to be done, "" if nothing.
+func todoIn(low string) string {
+	for _, p := range []*pattern{wideLeft, todo, wideTodo, japaneseT} {
+		if m := filled(p.groups(low)); len(m) > 0 {
+			return m[0]
+		}
+	}
+	return ""
+}
+
 // scheduled is for words that are only a doubt elsewhere.
 func scheduled(st *statement) bool {
 	return !st.asks() && !st.reported() && deferred.in(st.low)
 }
 
-var deferred = re(`^(?:todo|remind me)\b`)
+var deferred = re(`^(?:todo|remind me)\b|还有.{0,6}没(?:有)?(?:做|弄|处理|完成)|还没(?:有)?(?:做|写|加|改|处理|修|实现|完成|测|弄|补)`)
 
 // lists are tools by which agents keep a list of what is to be done.
 var lists = map[string]bool{"todowrite": true, "update_plan": true, "todo_write": true, "write_todos": true, "updatetodolist": true, "update_todo_list": true}
@@ -144,14 +151,14 @@ type task struct {
 const maxTasks = 200
 
 var doneCues = []string{
-	"done", "finished", "completed", "implemented", "added", "fixed", "removed", "migrated", "wrote", "written", "updated", "renamed", "merged", "shipped", "deployed", "moved", "replaced", "cleaned", "documented",
+	"done", "finished", "completed", "implemented", "added", "fixed", "removed", "migrated", "wrote", "written", "updated", "renamed", "merged", "shipped", "deployed", "moved", "replaced", "cleaned", "documented", "tested", "ready", "set up", "there",
 	"完成", "已经", "已", "做好", "搞定", "写好", "加好", "修好", "改好", "erledigt", "fertig", "hinzugefügt", "完了", "終わり", "追加しました", "修正しました",
 }
 
 var (
-	isDone   = re(`^(?:(?:ok|okay|great|perfect|good news|also|and|summary)[,.:!]? )*(?:(?:i|we)(?:'ve| have)? (?:now |just |also |already )?(?:added|finished|completed|implemented|fixed|removed|migrated|wrote|written|updated|renamed|merged|shipped|deployed|moved|replaced|cleaned|documented|done)\b|(?:added|finished|completed|implemented|fixed|removed|migrated|updated|renamed|merged|shipped|deployed|moved|replaced|cleaned up|documented)\b|.{3,80} (?:is|are|has been|have been|was|were) (?:now |already |all )?(?:done|finished|completed|implemented|added|fixed|removed|migrated|merged|shipped|deployed|in place|documented|renamed|replaced)\b|done[,:.]? )`)
+	isDone   = re(`^(?:(?:ok|okay|great|perfect|good news|also|and|summary)[,.:!]? )*(?:(?:i|we)(?:'ve| have)? (?:now |just |also |already )?(?:added|finished|completed|implemented|fixed|removed|migrated|wrote|written|updated|renamed|merged|shipped|deployed|moved|replaced|cleaned|documented|done)\b|(?:added|finished|completed|implemented|fixed|removed|migrated|updated|renamed|merged|shipped|deployed|moved|replaced|cleaned up|documented)\b|.{3,80} (?:is|are|has been|have been|was|were) (?:now |already |all )?(?:done|finished|completed|implemented|added|fixed|removed|migrated|merged|shipped|deployed|in place|documented|renamed|replaced|written|tested|ready|set up|there)\b|done[,:.]? )`)
 	notYet   = re(`\b(?:not (?:yet|done|finished|implemented|added|fixed)|isn't|aren't|hasn't|haven't|don't|didn't|still (?:need|have|to|open|missing|pending)|todo|remain(?:s|ing)|once|after|will be|needs? to be|should be|must be|if|until|next)\b|还没|没有|尚未|未完成|之后|待`)
-	wideDone = re(`已经?(?:完成|加|写|改|修|添加|实现|处理|删除|迁移|更新|重命名|部署|合并|上线)|(?:完成|做好|搞定|写好|加好|修好|改好)了|(?:追加|修正|完了|対応|実装|更新|削除|移行)しました|ist (?:erledigt|fertig)|(?:habe|haben) .{3,60} (?:hinzugefügt|behoben|erledigt|entfernt|aktualisiert)`)
+	wideDone = re(`已经?(?:完成|加|写|改|修|添加|实现|处理|删除|迁移|更新|重命名|部署|合并|上线|接入|支持|补)|(?:完成|做好|搞定|写好|加好|修好|改好)了|(?:追加|修正|完了|対応|実装|更新|削除|移行)しました|ist (?:erledigt|fertig)|(?:habe|haben) .{3,60} (?:hinzugefügt|behoben|erledigt|entfernt|aktualisiert)`)
 )
 
 // ended returns claims that end tasks of which a turn says that they are done.
@@ -215,7 +222,7 @@ func (o *openTasks) of(project string) ([]task, error) {
 		if !ok {
 			continue
 		}
-		w := wordsOf(todoLead.without(st.low))
+		w := wordsOf(todoLead.without(cmpOr(todoIn(st.low), st.low)))
 		if len(w) > 0 {
 			all = append(all, task{c.Topic, w, time.UnixMilli(c.Since).UTC()})
 		}
@@ -225,7 +232,7 @@ func (o *openTasks) of(project string) ([]task, error) {
 }
 
 // todoLead says that something is to be done, and not what.
-var todoLead = re(`\b(?:todo|to do|follow[- ]?up|action item|remind me|later|tomorrow|next (?:week|time|session)|still|need|have|to|we|i|you|should|must|will|let's|the|a|an|of|for|in|and|or|that|about|do|add|write|fix|remove|update|migrate|rename|document|clean|up|after|release|merge|separate|pr)\b|提醒我|之后|回头|下次|明天|下周|还需要|还差|还没|别忘了|待办|要|需要|再|把|给|的|了`)
+var todoLead = re(`\b(?:todo|to do|follow[- ]?up|action item|remind me|later|tomorrow|next (?:week|time|session)|still|need|have|to|we|i|you|should|must|will|let's|the|a|an|of|for|in|and|or|that|about|do|add|write|fix|remove|update|migrate|rename|document|clean|up|after|release|merge|separate|pr)\b|\b(?:don't|now|it|this)\b|还没有?(?:做|写|处理)?|提醒我|之后|回头|下次|明天|下周|还需要|还差|还没|别忘了|待办|要|需要|再|把|给|的|了`)
 
 // minCovered is the share of a task's words that must be said to be done.
 const minCovered = 0.7
