@@ -41,6 +41,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	seed := flags.Uint64("seed", 1, "of the drawing")
 	judged := flags.String("judged", "", "count the verdicts in this file of judged rows")
 	invented := flags.String("corpus", "", "draw from the invented sessions in this directory, and tell how much of what is planted there was learned")
+	beamDir := flags.String("beam", "", "draw from the chats of BEAM in this directory")
+	qualityDir := flags.String("quality", "", "draw from the sessions of bench/quality in this directory")
 	missed := flags.Bool("missed", false, "with -corpus, name what was not learned instead of what was")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -53,20 +55,32 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		defer func() { _ = f.Close() }()
 		return count(f, out)
 	}
-	if *invented != "" {
-		sessions, plants, err := everything(*invented)
+	for _, set := range []struct {
+		name, dir string
+		read      func(string) ([]ambry.Conversation, []planted, error)
+	}{{"corpus", *invented, everything}, {"beam100k", *beamDir, plain(beam)}, {"quality", *qualityDir, plain(quality)}} {
+		if set.dir == "" {
+			continue
+		}
+		sessions, plants, err := set.read(set.dir)
 		if err != nil {
 			return err
 		}
-		rows, stats, err := learned(ctx, "corpus", func(ctx context.Context, e *engine.Engine) (ambry.Imported, error) { return fill(ctx, e, sessions) })
+		name := set.name
+		if name == "corpus" {
+			name = filepath.Base(set.dir)
+		}
+		rows, stats, err := learned(ctx, name, func(ctx context.Context, e *engine.Engine) (ambry.Imported, error) { return fill(ctx, e, sessions) })
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "corpus: %d sessions, %s\n", len(sessions), stats)
+		fmt.Fprintf(os.Stderr, "%s: %d sessions, %s\n", name, len(sessions), stats)
 		report(os.Stderr, out, recalled(plants, rows), *missed)
 		if !*missed {
 			draw(out, rows, *n, *seed)
 		}
+	}
+	if *invented+*beamDir+*qualityDir != "" {
 		return nil
 	}
 	if flags.NArg() == 0 {
@@ -81,6 +95,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		draw(out, rows, *n, *seed)
 	}
 	return nil
+}
+
+// plain reads sessions in which nothing was planted.
+func plain(read func(string) ([]ambry.Conversation, error)) func(string) ([]ambry.Conversation, []planted, error) {
+	return func(dir string) ([]ambry.Conversation, []planted, error) {
+		sessions, err := read(dir)
+		return sessions, nil, err
+	}
 }
 
 // row is a memory that was learned.

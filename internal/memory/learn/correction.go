@@ -1,6 +1,8 @@
 package learn
 
 import (
+	"strings"
+
 	"ambry.dev/ambry"
 )
 
@@ -18,6 +20,14 @@ var (
 	iSaid     = re(`^i (?:said|meant|asked for|wanted)\b`)
 	forGood   = re(`\b(?:from now on|going forward|moving forward|in (?:the )?future|always|never|ab jetzt|immer)\b|以后|今后|一律|永远|今後|これから`)
 	japaneseC = re(`^(?:いや、|いえ、|違います、|違う、)?.{1,30}(?:ではなく|じゃなくて|ではなくて)、?.{1,40}`)
+)
+
+var (
+	// pointing corrects something that was named before.
+	pointing = re(`^(?:for:? )?(?:it|this|that|they) (?:should|must|is|has|needs)\b|\b(?:want|wanted|meant|need) it\b|^i (?:said|meant) (?:in|on|at|for|to|with|from|by|as)\b`)
+	// wideNotBut sets two things against each other; they need names to be understood.
+	wideNotBut = re(`^不是[^，,。]{1,20}[，,](?:而)?是`)
+	hasLatin   = re(`[a-z0-9]`)
 )
 
 var japaneseNo = re(`^(?:いや|いえ|違)`)
@@ -68,11 +78,12 @@ func plainLow(text string) string {
 // by itself.
 func corrected(st *statement, denied bool) bool {
 	said := denies.without(st.low)
+	outright := denied || strings.ContainsAny(st.low[:len(st.low)-len(said)], ",.!:;—")
 	denied = denied || said != st.low
 	if length(said) < 3 || past.in(said) && !useNotY.in(said) {
 		return false
 	}
-	if vagueInstead.in(said) || emptyOrder.in(said) {
+	if vagueInstead.in(said) || emptyOrder.in(said) || st.before == "" && pointing.in(said) || wideNotBut.in(said) && !hasLatin.in(said) {
 		return false
 	}
 	if useNotY.in(said) || wideUse.in(said) || wideRight.in(said) && length(said) > 3 || meant.in(said) && !meantNone.in(said) && length(said) >= 5 {
@@ -81,7 +92,7 @@ func corrected(st *statement, denied bool) bool {
 	if japaneseC.in(said) {
 		return !japaneseD.in(said) || japaneseNo.in(said)
 	}
-	if denied && notThis.in(said) {
+	if outright && notThis.in(said) {
 		return true
 	}
 	return denied && right.in(said) && named.in(st.text)

@@ -11,7 +11,7 @@ const (
 	wideLead = `^(?:另外[，,]?|对了[，,]?|注意[，,：:]?|记住[，,：:]?|顺便(?:说|提)?[一下]*[，,]?|谢谢[，,]?)*`
 
 	thing = `(?:the |our |all |your |unser[e]? |die |der |das )?((?:[\w./'-]+|` + "`[^`]+`" + `)(?: (?:[\w./'-]+|` + "`[^`]+`" + `)){0,5})`
-	place = `((?:https?://|~?/|\.{1,2}/|[\w-]+/)[^\s,;]*|` + "`[^`]+`" + `|"[^"]+"|[\w.-]+\.[a-z]{2,5}\b(?::\d+)?|[\w.-]+:\d{2,5}|(?:the |our )?[\w./-]+ (?:repo|repository|directory|folder|branch|bucket|vault|server|cluster|namespace|package|module|file|table|schema|database|workspace|crate|host|machine|account|region|project))`
+	place = `((?:https?://|~?/|\.{1,2}/|[\w-]+/)[^\s,;]*|` + "`[^`]+`" + `|"[^"]+"|[\w.-]+\.[a-z]{2,8}\b(?::\d+)?|[\w.-]+:\d{2,5}|(?:the |our )?[\w./-]+ (?:repo|repository|directory|folder|branch|bucket|vault|server|cluster|namespace|package|module|file|table|schema|database|workspace|crate|host|machine|account|region|project))`
 )
 
 var (

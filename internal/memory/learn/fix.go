@@ -120,7 +120,7 @@ func (s *scene) explained(t trouble, now int, l line, files []string) {
 	if !ok {
 		return
 	}
-	body := fmt.Sprintf("Error: %s\nCommand: `%s`\nFix: %s\nChanged: %s\nAfterwards `%s` succeeded.", r.text, t.line, why, strings.Join(files, ", "), l)
+	body := fmt.Sprintf("Error: %s\nCommand: `%s`\nFix: %s\nChanged: %s\nAfterwards `%s` succeeded.", withoutError(r.text), t.line, why, strings.Join(files, ", "), l)
 	s.add(store.Claim{
 		Rule: ambry.Fix, Layer: ambry.L2, Project: s.Project, Topic: store.TopicOf(s.Project, "fix", r.signature),
 		Value: plain(why), Title: "Fix for: " + r.text, Body: body, Sure: 0.75,
@@ -141,7 +141,9 @@ func (s *scene) prepared(t trouble, now int, l line) {
 			if !acts(step) || slices.Contains(did, text) {
 				continue
 			}
-			bare = bare || killers.in(text)
+			if killers.in(text) {
+				bare, text = true, processes.get().ReplaceAllString(text, "PID")
+			}
 			did = append(did, text)
 		}
 	}
@@ -157,7 +159,7 @@ func (s *scene) prepared(t trouble, now int, l line) {
 		return // which process it was says nothing
 	}
 	steps := "`" + strings.Join(did, "`, `") + "`"
-	body := fmt.Sprintf("Error: %s\nCommand: `%s`\nFix: ran %s\nAfterwards it succeeded.", r.text, t.line, steps)
+	body := fmt.Sprintf("Error: %s\nCommand: `%s`\nFix: run %s first\nAfterwards it succeeded.", withoutError(r.text), t.line, steps)
 	if why != "" {
 		body += "\nWhy: " + why
 	}
@@ -167,13 +169,22 @@ func (s *scene) prepared(t trouble, now int, l line) {
 	})
 }
 
+// withoutError is a reason without the word that is said anyway.
+func withoutError(text string) string {
+	if rest, ok := strings.CutPrefix(strings.ToLower(text[:min(len(text), 7)]), "error: "); ok && rest == "" {
+		return text[7:]
+	}
+	return text
+}
+
 // maxSteps is how many commands may have fixed an error.
 const maxSteps = 3
 
 var (
 	// movers are among the lookers, but do something.
-	movers  = re(`^(?:kill|pkill|rm|mv|cp|mkdir|touch|chmod|chown)\b|^git (?:mv|submodule|lfs|config)\b`)
-	killers = re(`^p?kill\b`)
+	movers    = re(`^(?:kill|pkill|rm|mv|cp|mkdir|touch|chmod|chown)\b|^git (?:mv|submodule|lfs|config)\b`)
+	processes = re(`\b\d{2,}\b`)
+	killers   = re(`^p?kill\b`)
 )
 
 // acts reports whether a command changes something that others need.

@@ -19,7 +19,7 @@ import (
 )
 
 // Version grows when the rules change; all turns are then looked at again.
-const Version = 1
+const Version = 2
 
 // How much is looked at between two looks at the clock.
 const (

@@ -282,6 +282,11 @@ func sentence(text string) (one, rest string) {
 		switch {
 		case strings.ContainsRune(wideEnds, r):
 		case r == '.' || r == '!' || r == '?' || r == ';':
+			for _, mark := range []string{`"`, "”"} { // the end of what is quoted ends with it
+				if rest, ok := strings.CutPrefix(text[next:], mark); ok && (rest == "" || rest[0] == ' ') {
+					next += len(mark)
+				}
+			}
 			if next < len(text) && text[next] != ' ' {
 				continue
 			}

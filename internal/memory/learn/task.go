@@ -39,13 +39,16 @@ func tasks(s *scene) {
 			continue
 		}
 		what := todoIn(st.low)
-		if what == "" || vague(what) || length(what) < 2 || hasAny(st.low, wideTodoNo) || pronounFirst.in(what) || emptyOrder.in("do "+what) {
+		if what == "" || vague(what) || length(what) < 2 || hasAny(st.low, wideTodoNo) || pronounFirst.in(what) || widePointing.in(what) || emptyOrder.in("do "+what) {
 			continue
 		}
 		s.say(ambry.OpenTask, ambry.L3, st, subject{about: []string{"task", plain(what)}, value: "open"}, 0.8)
 	}
 	s.todoList()
 }
+
+// widePointing is a task about something that was named before.
+var widePointing = re(`^(?:再|还)?(?:要|得)?(?:把|给|将)?(?:那里|这里|那边|这边|那个|这个|它)`)
 
 // todoIn returns what a sentence leaves to be done, "" if nothing.
 func todoIn(low string) string {

@@ -59,6 +59,12 @@ func (s *Store) Learn(ctx context.Context, all []Learned) error {
 	}
 	return s.write(ctx, cost, func(t *tx) error {
 		topics := topics{}
+		// First all are off the list: what one of them says may put those after it
+		// back on it.
+		all, err := t.unchanged(all)
+		if err != nil {
+			return err
+		}
 		for _, l := range all {
 			if err := t.learn(l, topics); err != nil {
 				return err
@@ -71,16 +77,29 @@ func (s *Store) Learn(ctx context.Context, all []Learned) error {
 // topics are those whose evidence changed.
 type topics map[Topic]bool
 
+// unchanged returns those of some turns that still are as they were read, and notes
+// that they have been learned from.
+func (t *tx) unchanged(all []Learned) ([]Learned, error) {
+	var out []Learned
+	for _, l := range all {
+		var hash []byte
+		ok, err := found(t.row(`SELECT hash FROM turn WHERE id = ?`, l.Lesson.Row).Scan(&hash))
+		if err != nil {
+			return nil, fmt.Errorf("look for a turn: %w", err)
+		}
+		if !ok || string(hash) != string(l.Lesson.Hash) {
+			continue
+		}
+		if err := t.exec(`DELETE FROM unlearned WHERE turn = ?`, l.Lesson.Row); err != nil {
+			return nil, fmt.Errorf("note that a turn was learned from: %w", err)
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
 func (t *tx) learn(l Learned, touched topics) error {
 	turn := l.Lesson.Row
-	var hash []byte
-	ok, err := found(t.row(`SELECT hash FROM turn WHERE id = ?`, turn).Scan(&hash))
-	if err != nil {
-		return fmt.Errorf("look for a turn: %w", err)
-	}
-	if !ok || string(hash) != string(l.Lesson.Hash) {
-		return nil
-	}
 	old, err := t.claimsOf(turn, touched)
 	if err != nil {
 		return err
@@ -99,9 +118,6 @@ func (t *tx) learn(l Learned, touched topics) error {
 		if err := t.exec(`DELETE FROM evidence WHERE claim = ? AND turn = ?`, claim, turn); err != nil {
 			return fmt.Errorf("take evidence back: %w", err)
 		}
-	}
-	if err := t.exec(`DELETE FROM unlearned WHERE turn = ?`, turn); err != nil {
-		return fmt.Errorf("note that a turn was learned from: %w", err)
 	}
 	return nil
 }
