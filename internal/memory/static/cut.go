@@ -74,7 +74,7 @@ func (v *vocabulary) run(text string, unspaced bool, use func(row int, share flo
 	if unspaced {
 		return v.pieces([]rune(text), 1, maxHan, 1, use)
 	}
-	if row, ok := v.rows[text]; ok {
+	if row, ok := v.words.row(text); ok {
 		return use(row, 1)
 	}
 	if r := []rune(text); len(r) <= maxWord {
@@ -103,7 +103,7 @@ func (v *vocabulary) pieces(text []rune, least, most int, share float32, use fun
 // its length in runes, 0 if there is none.
 func (v *vocabulary) longest(text []rune, least, most int) (row, n int) {
 	for n = min(most, len(text)); n >= least; n-- {
-		if row, ok := v.rows[string(text[:n])]; ok {
+		if row, ok := v.words.row(string(text[:n])); ok {
 			return row, n
 		}
 	}

@@ -7,13 +7,10 @@ package static
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 
 	"ambry.dev/ambry/internal/model"
@@ -21,6 +18,10 @@ import (
 
 //go:embed words.bin
 var table string
+
+// digest is the beginning of the SHA-256 of the table. It is written down, since
+// reading the whole table at each start would take its room in memory.
+const digest = "6b1d186c554f"
 
 // Embedder is the built-in model.
 type Embedder struct {
@@ -33,7 +34,7 @@ var _ model.Embedder = (*Embedder)(nil)
 // vocabulary is a table of words; its strings and codes stay where they are.
 type vocabulary struct {
 	dims   int
-	rows   map[string]int
+	words  wordList
 	scales []float32
 	codes  string // signed bytes, dims a row
 }
@@ -44,8 +45,7 @@ var load = sync.OnceValues(func() (*Embedder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the table of words: %w", err)
 	}
-	sum := sha256.Sum256([]byte(table))
-	return &Embedder{vocabulary: v, space: "static-" + hex.EncodeToString(sum[:6])}, nil
+	return &Embedder{vocabulary: v, space: "static-" + digest}, nil
 })
 
 // New returns the built-in model.
@@ -67,16 +67,10 @@ func parse(data string) (*vocabulary, error) {
 	if n < 0 || dims <= 0 || bytes < 0 || dims > 1<<16 || head+bytes+4*n+n*dims != len(data) {
 		return nil, fmt.Errorf("it has %d bytes, which is not what %d words of %d numbers need", len(data), n, dims)
 	}
-	v := &vocabulary{dims: dims, rows: make(map[string]int, n), scales: make([]float32, n), codes: data[head+bytes+4*n:]}
-	row := 0
-	for word := range strings.SplitSeq(data[head:head+bytes], "\n") {
-		if row < n {
-			v.rows[word] = row
-		}
-		row++
-	}
-	if row != n && n > 0 {
-		return nil, fmt.Errorf("it names %d words, not %d", row, n)
+	v := &vocabulary{dims: dims, scales: make([]float32, n), codes: data[head+bytes+4*n:]}
+	var ok bool
+	if v.words, ok = newWordList(data[head:head+bytes], n); !ok {
+		return nil, fmt.Errorf("it does not name %d words", n)
 	}
 	for i := range v.scales {
 		v.scales[i] = math.Float32frombits(uint32(number(head + bytes + 4*i)))

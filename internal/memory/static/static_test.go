@@ -1,6 +1,8 @@
 package static
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"slices"
 	"strings"
@@ -124,5 +126,25 @@ func BenchmarkEmbed(b *testing.B) {
 		if _, err := e.Embed(b.Context(), []string{text}, model.ForStoring); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestTheTableIsTheOneThatIsNamed(t *testing.T) {
+	sum := sha256.Sum256([]byte(table))
+	if got := hex.EncodeToString(sum[:6]); got != digest {
+		t.Errorf("the table is another one: write %q into digest", got)
+	}
+	e, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := &e.vocabulary.words
+	for row := range words.ends {
+		if got, ok := words.row(words.word(row)); !ok || got != row {
+			t.Fatalf("%q is in row %d, found %d, %v", words.word(row), row, got, ok)
+		}
+	}
+	if _, ok := words.row("no such word"); ok {
+		t.Error("a word is found that is not there")
 	}
 }

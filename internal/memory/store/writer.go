@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -300,6 +301,7 @@ func (w *writer) idle() {
 	w.checkpoint()
 	_ = w.exec("PRAGMA shrink_memory")
 	w.scribe, w.entries = newScribe(), nil
+	debug.FreeOSMemory() // what a scan took
 	w.tidy = true
 }
 
