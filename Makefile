@@ -121,3 +121,4 @@ clean: ## remove what make made
 cc:
 	@scripts/cc.sh
 	@scripts/keyring.sh
+	@scripts/smtpd.sh

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"mime"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/account"
+	"ambry.dev/ambry/internal/account/accounttest"
 )
 
 func TestLoginAndLogout(t *testing.T) {
@@ -92,13 +92,12 @@ func TestMailIsInTheLanguageOfThePerson(t *testing.T) {
 		if _, err := w.SendCode(t.Context(), ambry.CodeRequest{Channel: "email", Email: me, Locale: tt.locale}); err != nil {
 			t.Fatal(err)
 		}
-		d := w.mail.next(t)
-		subject, text := body(t, d.text)
-		if decoded, err := new(mime.WordDecoder).DecodeHeader(subject); err != nil || !strings.Contains(decoded, tt.subject) || !strings.Contains(text, tt.text) {
-			t.Errorf("%s: %q, %q", tt.locale, decoded, text)
+		d := w.mail.Next(t)
+		if subject, text := accounttest.Read(t, d.Text); !strings.Contains(subject, tt.subject) || !strings.Contains(text, tt.text) {
+			t.Errorf("%s: %q, %q", tt.locale, subject, text)
 		}
-		if !strings.HasPrefix(d.from, "FROM:<ambry@example.org>") {
-			t.Errorf("from %q", d.from)
+		if !strings.HasPrefix(d.From, "FROM:<ambry@example.org>") {
+			t.Errorf("from %q", d.From)
 		}
 		w.pass(account.ResendAfter)
 	}
@@ -233,7 +232,7 @@ func TestAtTheSameTime(t *testing.T) {
 	}); n != 1 {
 		t.Errorf("%d codes were sent", n)
 	}
-	code := w.mail.code(t, me)
+	code := w.mail.Code(t, me)
 	if n := count(func() error { return second(w.try(me, code)) }); n != 1 {
 		t.Errorf("%d were let in", n)
 	}
@@ -299,7 +298,7 @@ func TestErrorsRepeatNothing(t *testing.T) {
 // the mail failed is told as an event.
 func TestUnknownMailbox(t *testing.T) {
 	w := newWorld(t)
-	w.mail.refuse("550 5.1.1 <me@example.org>: no such user")
+	w.mail.Refuse("550 5.1.1 <me@example.org>: no such user")
 	s, err := w.SendCode(t.Context(), ambry.CodeRequest{Channel: "email", Email: me})
 	if err != nil || !s.OK || s.ResendAfterSec != 60 {
 		t.Errorf("got %+v, %v", s, err)
@@ -329,9 +328,9 @@ func TestWaysToTheMailServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.mail = serveMail(t, func(s *mailServer) { s.secure, s.auth = tt.implicit, "bot\x00geheim" })
-			w.smtp = account.SMTP{Host: "127.0.0.1", Port: w.mail.port, Security: tt.security, User: tt.user, From: "ambry@example.org"}
-			w.issuer.Mail.Roots = w.mail.roots
+			w.mail = accounttest.ServeMail(t, func(s *accounttest.MailServer) { s.Secure, s.Auth = tt.implicit, "bot\x00geheim" })
+			w.smtp = account.SMTP{Host: "127.0.0.1", Port: w.mail.Port, Security: tt.security, User: tt.user, From: "ambry@example.org"}
+			w.issuer.Mail.Roots = w.mail.Roots
 			if tt.untrusted {
 				w.issuer.Mail.Roots = nil
 			}
@@ -345,8 +344,8 @@ func TestWaysToTheMailServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err, errors.Unwrap(err))
 			}
-			if d := w.mail.next(t); d.tls != (tt.security != account.NoTLS) || (d.user != "") != (tt.user != "") {
-				t.Errorf("sent with tls %v as %q", d.tls, d.user)
+			if d := w.mail.Next(t); d.TLS != (tt.security != account.NoTLS) || (d.User != "") != (tt.user != "") {
+				t.Errorf("sent with tls %v as %q", d.TLS, d.User)
 			}
 		})
 	}

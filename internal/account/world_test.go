@@ -2,21 +2,16 @@ package account_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"mime/quotedprintable"
 	"net"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	gomail "net/mail"
-
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/account"
+	"ambry.dev/ambry/internal/account/accounttest"
 	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/secret"
 	"ambry.dev/ambry/internal/state"
@@ -33,7 +28,7 @@ type world struct {
 	issuer  *account.Issuer
 	db      *state.DB
 	secrets *secret.Store
-	mail    *mailServer
+	mail    *accounttest.MailServer
 	smtp    account.SMTP
 	service account.Service
 
@@ -44,8 +39,8 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, dir: t.TempDir(), mail: serveMail(t, nil), now: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)}
-	w.smtp = account.SMTP{Host: "127.0.0.1", Port: w.mail.port, Security: account.NoTLS, From: "ambry@example.org"}
+	w := &world{t: t, dir: t.TempDir(), mail: accounttest.ServeMail(t, nil), now: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)}
+	w.smtp = account.SMTP{Host: "127.0.0.1", Port: w.mail.Port, Security: account.NoTLS, From: "ambry@example.org"}
 	w.open()
 	t.Cleanup(func() { w.close() })
 	return w
@@ -69,7 +64,7 @@ func (w *world) open() {
 		Store: w.db, Secrets: w.secrets, Limits: account.OwnLimits(), Now: w.clock, Log: log,
 		Mail: &account.Mailer{
 			Settings: func() account.SMTP { return w.smtp }, Password: func(context.Context) (string, error) { return "geheim", nil },
-			Dial: new(net.Dialer).DialContext, Unset: "set account.smtp.host", Roots: w.mail.roots,
+			Dial: new(net.Dialer).DialContext, Unset: "set account.smtp.host", Roots: w.mail.Roots,
 		},
 		Failed: func(reason string) { w.Publish(ambry.AccountDeliveryFailed{Reason: reason}) },
 	}
@@ -105,7 +100,7 @@ func (w *world) send(address string) string {
 	if _, err := w.SendCode(w.t.Context(), ambry.CodeRequest{Channel: "email", Email: address, Locale: "en"}); err != nil {
 		w.t.Fatal(err)
 	}
-	return w.mail.code(w.t, address)
+	return w.mail.Code(w.t, address)
 }
 
 func (w *world) try(address, code string) (ambry.AccountSession, error) {
@@ -139,24 +134,4 @@ func other(code string) string {
 		return "000001"
 	}
 	return "000000"
-}
-
-var sixDigits = regexp.MustCompile(`\b[0-9]{6}\b`)
-
-// body returns subject and text of a mail.
-func body(t *testing.T, raw string) (subject, text string) {
-	t.Helper()
-	m, err := gomail.ReadMessage(strings.NewReader(raw))
-	if err != nil {
-		t.Fatalf("%v in %q", err, raw)
-	}
-	var r io.Reader = m.Body
-	if m.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
-		r = quotedprintable.NewReader(r)
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m.Header.Get("Subject"), string(data)
 }

@@ -1,7 +1,11 @@
-package account_test
+// Package accounttest has a mail server for tests of who sends mails. It speaks
+// enough of SMTP for them, and delivers nothing; a real one is tested against in
+// package account.
+package accounttest
 
 import (
 	"bufio"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,40 +15,45 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"mime"
+	"mime/quotedprintable"
 	"net"
+	"net/mail"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// mailServer speaks SMTP and keeps what it is given.
-type mailServer struct {
-	port   int
-	roots  *x509.CertPool
+// MailServer speaks SMTP and keeps what it is given.
+type MailServer struct {
+	Port   int            // on 127.0.0.1
+	Roots  *x509.CertPool // vouch for it
+	Secure bool           // TLS from the first byte; else STARTTLS is offered
+	Auth   string         // user, NUL, password
+
 	config *tls.Config
-	secure bool // TLS from the first byte
-	auth   string
-
-	mails chan delivered
-	mu    sync.Mutex // guards what follows
-	deny  string     // answer to RCPT, if not empty
+	mails  chan Mail
+	mu     sync.Mutex // guards what follows
+	deny   string     // answer to RCPT, if not empty
 }
 
-type delivered struct {
-	from, to, text string
-	tls            bool
-	user           string
+// Mail is what the server was given.
+type Mail struct {
+	From, To, Text string
+	TLS            bool   // it came through TLS
+	User           string // who had logged in
 }
 
-// serveMail serves until the test ends. change may prepare the server.
-func serveMail(t *testing.T, change func(*mailServer)) *mailServer {
+// ServeMail serves until the test ends. change may prepare the server.
+func ServeMail(t *testing.T, change func(*MailServer)) *MailServer {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &mailServer{port: ln.Addr().(*net.TCPAddr).Port, mails: make(chan delivered, 100)}
+	s := &MailServer{Port: ln.Addr().(*net.TCPAddr).Port, mails: make(chan Mail, 100)}
 	s.certify(t)
 	if change != nil {
 		change(s)
@@ -58,16 +67,7 @@ func serveMail(t *testing.T, change func(*mailServer)) *mailServer {
 			}
 			talks.Go(func() {
 				defer conn.Close()
-				stop := t.Context().Done()
-				gone := make(chan struct{})
-				defer close(gone)
-				go func() {
-					select {
-					case <-stop:
-						conn.Close()
-					case <-gone:
-					}
-				}()
+				defer context.AfterFunc(t.Context(), func() { conn.Close() })()
 				s.talk(conn)
 			})
 		}
@@ -79,7 +79,7 @@ func serveMail(t *testing.T, change func(*mailServer)) *mailServer {
 	return s
 }
 
-func (s *mailServer) certify(t *testing.T) {
+func (s *MailServer) certify(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -96,25 +96,26 @@ func (s *mailServer) certify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.roots = x509.NewCertPool()
-	s.roots.AddCert(parsed)
+	s.Roots = x509.NewCertPool()
+	s.Roots.AddCert(parsed)
 	s.config = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
 
-func (s *mailServer) refuse(answer string) { s.mu.Lock(); defer s.mu.Unlock(); s.deny = answer }
+// Refuse makes answer the one to every address; empty takes mails again.
+func (s *MailServer) Refuse(answer string) { s.mu.Lock(); defer s.mu.Unlock(); s.deny = answer }
 
-func (s *mailServer) denied() string { s.mu.Lock(); defer s.mu.Unlock(); return s.deny }
+func (s *MailServer) denied() string { s.mu.Lock(); defer s.mu.Unlock(); return s.deny }
 
 // talk is one conversation (RFC 5321), with STARTTLS and AUTH PLAIN.
-func (s *mailServer) talk(conn net.Conn) {
-	secure := s.secure
+func (s *MailServer) talk(conn net.Conn) {
+	secure := s.Secure
 	if secure {
 		conn = tls.Server(conn, s.config)
 	}
 	r := bufio.NewReader(conn)
 	say := func(text string) { fmt.Fprintf(conn, "%s\r\n", text) }
 	say("220 test")
-	var d delivered
+	var d Mail
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
@@ -137,28 +138,28 @@ func (s *mailServer) talk(conn net.Conn) {
 		case "AUTH":
 			_, token, _ := strings.Cut(rest, " ")
 			plain, _ := base64.StdEncoding.DecodeString(token)
-			if string(plain) != "\x00"+s.auth {
+			if string(plain) != "\x00"+s.Auth {
 				say("535 no")
 				continue
 			}
-			d.user = s.auth
+			d.User = s.Auth
 			say("235 ok")
 		case "MAIL":
-			d.from, d.to = rest, ""
+			d.From, d.To = rest, ""
 			say("250 ok")
 		case "RCPT":
 			if answer := s.denied(); answer != "" {
 				say(answer)
 				continue
 			}
-			d.to += rest
+			d.To += rest
 			say("250 ok")
 		case "DATA":
 			say("354 go on")
-			if d.text, err = dotted(r); err != nil {
+			if d.Text, err = dotted(r); err != nil {
 				return
 			}
-			d.tls = secure
+			d.TLS = secure
 			s.mails <- d
 			say("250 taken")
 		case "QUIT":
@@ -184,8 +185,8 @@ func dotted(r *bufio.Reader) (string, error) {
 	}
 }
 
-// next returns the next mail.
-func (s *mailServer) next(t *testing.T) delivered {
+// Next returns the next mail.
+func (s *MailServer) Next(t *testing.T) Mail {
 	t.Helper()
 	select {
 	case d := <-s.mails:
@@ -193,20 +194,49 @@ func (s *mailServer) next(t *testing.T) delivered {
 	case <-time.After(20 * time.Second):
 		t.Fatal("no mail comes")
 	}
-	return delivered{}
+	return Mail{}
 }
 
-// code returns the code of the next mail, which is for an address.
-func (s *mailServer) code(t *testing.T, address string) string {
+// Code returns the code in the next mail, which must be for an address alone.
+func (s *MailServer) Code(t *testing.T, address string) string {
 	t.Helper()
-	d := s.next(t)
-	if want := "TO:<" + address + ">"; d.to != want {
-		t.Fatalf("the mail is for %q, want %q alone", d.to, want)
+	m := s.Next(t)
+	if want := "TO:<" + address + ">"; m.To != want {
+		t.Fatalf("the mail is for %q, want %q alone", m.To, want)
 	}
-	_, text := body(t, d.text)
+	return Code(t, m.Text)
+}
+
+var sixDigits = regexp.MustCompile(`\b[0-9]{6}\b`)
+
+// Code returns the code in a mail.
+func Code(t *testing.T, raw string) string {
+	t.Helper()
+	_, text := Read(t, raw)
 	codes := sixDigits.FindAllString(text, -1)
 	if len(codes) != 1 {
 		t.Fatalf("codes %q in the mail", codes)
 	}
 	return codes[0]
+}
+
+// Read returns subject and text of a mail.
+func Read(t *testing.T, raw string) (subject, text string) {
+	t.Helper()
+	m, err := mail.ReadMessage(strings.NewReader(raw))
+	if err != nil {
+		t.Fatalf("%v in %q", err, raw)
+	}
+	body := m.Body
+	if m.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
+		body = quotedprintable.NewReader(body)
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
+		t.Fatal(err)
+	}
+	return subject, string(data)
 }
