@@ -19,6 +19,7 @@ type AgentSource struct {
 	DisplayName       string            `json:"displayName"`
 	DataPath          string            `json:"dataPath" doc:"Where its history is, or would be"`
 	Builtin           bool              `json:"builtin"`
+	Format            string            `json:"format,omitempty" doc:"Of a source that was added: the agent that wrote it"`
 	Installed         bool              `json:"installed" doc:"The agent, or something it left, is on this machine"`
 	Available         bool              `json:"available" doc:"Its history exists and can be read"`
 	Status            SourceStatus      `json:"status" enum:"not_connected,skill_installed,plugin_installed,drifted"`
@@ -36,4 +37,21 @@ type AgentCapabilities struct {
 	Skill   bool `json:"skill"`
 	Hooks   bool `json:"hooks"`
 	MCP     bool `json:"mcp"`
+}
+
+// NewSource names a directory with a copy of an agent's history: from another
+// machine, an old account, a backup.
+type NewSource struct {
+	DisplayName string `json:"displayName" minLength:"1" maxLength:"100"`
+	DataPath    string `json:"dataPath" minLength:"1" maxLength:"4096" doc:"A directory below the home directory of the person; absolute"`
+	Format      string `json:"format" minLength:"1" maxLength:"64" doc:"The agent that wrote it, such as claude_code"`
+}
+
+// ManualSource is a source that the person added, as it is kept.
+type ManualSource struct {
+	ID          string
+	DisplayName string
+	DataPath    string // absolute, without links
+	Format      string
+	AddedAt     time.Time
 }

@@ -160,7 +160,7 @@ const (
 
 // ExportData writes everything that is remembered to a new file or folder.
 type ExportData struct {
-	TargetPath string       `json:"targetPath,omitempty" maxLength:"4096" doc:"A directory, or the name of the new file or folder; absolute and below the home directory of the person. In our own exports if absent"`
+	TargetPath string       `json:"targetPath,omitempty" minLength:"1" maxLength:"4096" doc:"A directory, or the name of the new file or folder; absolute and below the home directory of the person. In our own exports if absent"`
 	Format     ExportFormat `json:"format,omitempty" enum:"archive,markdown" doc:"archive if absent"`
 }
 

@@ -45,6 +45,16 @@ func (c *Client) Sources(ctx context.Context) (s []ambry.AgentSource, err error)
 	return s, c.call(ctx, http.MethodGet, "/api/agent-sources", nil, nil, &s)
 }
 
+// AddSource adds a directory with a copy of an agent's history.
+func (c *Client) AddSource(ctx context.Context, in ambry.NewSource) (s ambry.AgentSource, err error) {
+	return s, c.call(ctx, http.MethodPost, "/api/agent-sources/manual", nil, in, &s)
+}
+
+// RemoveSource removes a directory that was added. What was read from it stays.
+func (c *Client) RemoveSource(ctx context.Context, id string) error {
+	return c.call(ctx, http.MethodDelete, "/api/agent-sources/"+url.PathEscape(id), nil, nil, nil)
+}
+
 // Scan starts a scan. The same scan running already is answered with its id;
 // another one is [ambry.Conflict].
 func (c *Client) Scan(ctx context.Context, r ambry.ScanRequest) (s ambry.ScanStarted, err error) {

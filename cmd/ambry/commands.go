@@ -26,6 +26,7 @@ func (p *program) commands() []*cobra.Command {
 		p.restoreCommand(),
 		p.verifyCommand(),
 		p.mcpCommand(),
+		p.sourceCommand(),
 		p.tokenCommand(),
 		p.hookCommand(),
 		p.configCommand(),

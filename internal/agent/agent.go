@@ -18,6 +18,11 @@ type Agent struct {
 	Name    string // as people write it
 	History History
 	Lesson  Lesson
+
+	// Elsewhere returns the history of a copy of the agent's files in dir, which
+	// may be all of its directory or only the part with the history. What the
+	// environment says is not looked at. Nil means that copies cannot be read.
+	Elsewhere func(dir string) History
 }
 
 // Home is where a person's programs keep their files. It is a value, so that

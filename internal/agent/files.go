@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -44,6 +45,10 @@ type Files[S any] struct {
 	// Whole reports whether a file is one JSON document instead of lines.
 	Whole func(path string) bool
 
+	// Confined leaves out what links lead to outside of the directories, and what
+	// is more than anybody's history has.
+	Confined bool
+
 	// ItemBytes is how many bytes of text make an item; 0 means 512 KiB.
 	ItemBytes int
 }
@@ -62,7 +67,7 @@ func (f Files[S]) Roots(h Home) []string { return f.Dirs(h) }
 // followed, each directory once.
 func (f Files[S]) Sources(ctx context.Context, h Home) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
-		w := walker{ctx: ctx, match: f.Match, enter: f.Enter, yield: yield, seen: map[string]bool{}}
+		w := walker{ctx: ctx, match: f.Match, enter: f.Enter, confined: f.Confined, yield: yield, seen: map[string]bool{}}
 		for _, dir := range f.Dirs(h) {
 			if !w.dir(dir, "", 0) {
 				return
@@ -77,9 +82,15 @@ type walker struct {
 	enter func(string) bool
 	yield func(Source, error) bool
 	seen  map[string]bool // directories without links in their path: links may make loops
+
+	confined bool
+	count    int // files that matched
 }
 
-const maxDirDepth = 16
+const (
+	maxDirDepth = 16
+	maxConfined = 200_000 // files of a confined history
+)
 
 func (w *walker) dir(root, rel string, depth int) bool {
 	if rel != "" && w.enter != nil && !w.enter(rel) {
@@ -124,6 +135,9 @@ func (w *walker) entry(root, rel string, e fs.DirEntry, depth int) bool {
 	if !matches && !link || !link && !e.Type().IsRegular() {
 		return true
 	}
+	if link && w.confined && !Inside(root, path) {
+		return true
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // gone meanwhile, or a dead link
@@ -135,6 +149,10 @@ func (w *walker) entry(root, rel string, e fs.DirEntry, depth int) bool {
 	case !matches || !info.Mode().IsRegular():
 		return true
 	}
+	if w.count++; w.confined && w.count > maxConfined {
+		w.yield(Source{Path: root}, fmt.Errorf("there are more than %d files of history; the others are not read", maxConfined))
+		return false
+	}
 	return w.yield(sourceOf(path, info), nil)
 }
 
@@ -143,6 +161,9 @@ func (f Files[S]) Locate(h Home, path string) (Source, bool) {
 	for _, dir := range f.Dirs(h) {
 		rel, err := filepath.Rel(dir, path)
 		if err != nil || !filepath.IsLocal(rel) || !f.Match(filepath.ToSlash(rel)) {
+			continue
+		}
+		if f.Confined && !Inside(dir, path) {
 			continue
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -159,4 +180,26 @@ func sourceOf(path string, info fs.FileInfo) Source {
 // Newest sorts sources by the time of their last change, newest first.
 func Newest(sources []Source) {
 	sort.SliceStable(sources, func(i, j int) bool { return sources[i].ModTime.After(sources[j].ModTime) })
+}
+
+// In returns the same history of the files in dir alone, see [Agent.Elsewhere].
+func (f Files[S]) In(dir string) Files[S] {
+	f.Dirs = func(Home) []string { return []string{dir} }
+	f.Confined = true
+	return f
+}
+
+// Inside reports whether what is at path is dir or below it once all links are
+// followed. What does not exist is not.
+func Inside(dir, path string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	path, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }

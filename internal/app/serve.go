@@ -245,7 +245,7 @@ func (s *service) newScanner(memory *memoryRuntime, bus *event.Bus) *scan.Scanne
 	return &scan.Scanner{
 		Agents: all.Agents(),
 		Home:   agent.Home{Dir: s.options.UserHome, OS: runtime.GOOS, Getenv: s.options.Getenv},
-		Memory: memory, Marks: s.db, Journal: s.db, Bus: bus, Logger: s.log, Now: time.Now,
+		Memory: memory, Marks: s.db, Journal: s.db, Manual: s.db, Own: s.home.Dir(), Bus: bus, Logger: s.log, Now: time.Now,
 		Consent: s.consent,
 	}
 }

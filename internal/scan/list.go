@@ -11,12 +11,19 @@ import (
 	"ambry.dev/ambry/internal/agent"
 )
 
-// List shows every agent we know, whether it is on this machine or not. A
+// List shows every agent we know, whether it is on this machine or not, and the
+// sources that were added. A
 // history that cannot be looked at has its error in its own entry.
 func (s *Scanner) List(ctx context.Context) []ambry.AgentSource {
 	out := make([]ambry.AgentSource, 0, len(s.Agents))
 	for _, a := range s.Agents {
 		out = append(out, s.show(ctx, a))
+	}
+	if err := s.loadManual(ctx); err != nil {
+		s.Logger.Error("read which sources were added", "err", err)
+	}
+	for _, m := range s.named() {
+		out = append(out, s.showManual(ctx, m))
 	}
 	return out
 }

@@ -42,6 +42,8 @@ type Scanner struct {
 	Memory  Importer
 	Marks   Marks
 	Journal Journal
+	Manual  ManualSources // nil: none can be added
+	Own     string        // our own directory, which is never read
 	Bus     Bus
 	Consent func() (ambry.ScanPermission, ambry.ScanPreferences)
 	Logger  *slog.Logger
@@ -56,6 +58,9 @@ type Scanner struct {
 	begun  int // jobs so far
 	before int // jobs when the consent last changed
 	ends   ends
+
+	naming sync.Mutex // guards manual; taken after mu
+	manual []manual   // nil until they were loaded
 }
 
 // job is a scan of what is in the histories now.
@@ -83,6 +88,9 @@ func (s *Scanner) init() {
 // work has ended.
 func (s *Scanner) Run(ctx context.Context) error {
 	s.init()
+	if err := s.loadManual(ctx); err != nil {
+		s.Logger.Error("read which sources were added", "err", err)
+	}
 	if last, err := s.Journal.Completion(ctx); err == nil {
 		s.mu.Lock()
 		s.ends.last = last
@@ -227,7 +235,7 @@ func (s *Scanner) Status() ambry.ScanStatus {
 // chosen returns the agents that a source id stands for.
 func (s *Scanner) chosen(sourceID string) []agent.Agent {
 	var out []agent.Agent
-	for _, a := range s.Agents {
+	for _, a := range s.agents() {
 		if a.History != nil && (sourceID == ambry.AllSources || a.ID == sourceID) {
 			out = append(out, a)
 		}

@@ -33,7 +33,7 @@ type none struct{}
 // invented is an agent whose records are {"turn":…,"text":…}. A file named
 // broken.jsonl cannot be opened.
 func invented(id string) agent.Agent {
-	return agent.Agent{ID: id, Name: strings.ToUpper(id), History: agent.Files[none]{
+	files := agent.Files[none]{
 		Dirs:  func(h agent.Home) []string { return []string{filepath.Join(h.Dir, "."+id)} },
 		Match: func(rel string) bool { return strings.HasSuffix(rel, ".jsonl") },
 		Start: func(src agent.Source, b *agent.Builder) none {
@@ -50,7 +50,11 @@ func invented(id string) agent.Agent {
 			}
 			return nil, nil
 		},
-	}}
+	}
+	return agent.Agent{
+		ID: id, Name: strings.ToUpper(id), History: files,
+		Elsewhere: func(dir string) agent.History { return files.In(dir) },
+	}
 }
 
 // memory is an importer that keeps turns by id.
@@ -99,6 +103,7 @@ type marks struct {
 	files map[string]map[string]ambry.FileMark
 	last  map[string]time.Time
 	end   *ambry.ScanCompletion
+	added []ambry.ManualSource
 	n     int // writes
 }
 
@@ -170,6 +175,28 @@ func (m *marks) SetCompletion(_ context.Context, c ambry.ScanCompletion) error {
 	return nil
 }
 
+func (m *marks) ManualSources(context.Context) ([]ambry.ManualSource, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.added), nil
+}
+
+func (m *marks) AddManualSource(_ context.Context, s ambry.ManualSource) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.added = append(m.added, s)
+	return nil
+}
+
+func (m *marks) RemoveManualSource(_ context.Context, id string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := len(m.added)
+	m.added = slices.DeleteFunc(m.added, func(s ambry.ManualSource) bool { return s.ID == id })
+	delete(m.files, id)
+	return len(m.added) < n, nil
+}
+
 // bus keeps what is published.
 type bus struct {
 	mu     sync.Mutex
@@ -222,7 +249,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) scanner() *scan.Scanner {
 	return &scan.Scanner{
 		Agents: []agent.Agent{invented("one"), invented("two"), {ID: "mute", Name: "Mute"}},
-		Home:   agent.Home{Dir: w.home}, Memory: w.memory, Marks: w.marks, Journal: w.marks, Bus: w.bus,
+		Home:   agent.Home{Dir: w.home}, Memory: w.memory, Marks: w.marks, Journal: w.marks, Manual: w.marks, Own: filepath.Join(w.home, ".ambry"), Bus: w.bus,
 		Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil)), Now: time.Now,
 		Consent: func() (ambry.ScanPermission, ambry.ScanPreferences) {
 			w.mu.Lock()

@@ -44,6 +44,8 @@ func (s *Server) Routes() []web.Route {
 		web.Get("/api/agent-sources/scan/status", "How far a scan is, and how the last one ended", s.scanStatus).Tag("agent sources"),
 		web.Post("/api/agent-sources/scan/stop", "Stop reading; scanning again goes on", s.stopScan).Tag("agent sources"),
 		web.Post("/api/agent-sources/scan/cancel", "The same as stop: what was read stays", s.stopScan).Tag("agent sources"),
+		web.Post("/api/agent-sources/manual", "Add a directory with a copy of an agent's history", s.addSource).Tag("agent sources"),
+		web.Delete("/api/agent-sources/{sourceId}", "Remove a directory that was added; what was read stays", s.removeSource).Tag("agent sources"),
 		web.Post("/api/agent-sources/{sourceId}/skill", "Teach an agent to use the memory", s.installSkill).Tag("agent sources"),
 		web.Delete("/api/agent-sources/{sourceId}/skill", "Take what teaches an agent out of its files", s.removeSkill).Tag("agent sources"),
 		web.Post("/api/agent-sources/{sourceId}/plugin", "Connect an agent: hooks, MCP server and command", s.installPlugin).Tag("agent sources"),

@@ -27,6 +27,10 @@ type Scans interface {
 	Status() ambry.ScanStatus
 	List(ctx context.Context) []ambry.AgentSource
 
+	// Add adds a directory to what is read; Remove takes it out again.
+	Add(ctx context.Context, in ambry.NewSource) (ambry.AgentSource, error)
+	Remove(ctx context.Context, sourceID string) error
+
 	// ConsentChanged is called after the consent or the preferences changed.
 	ConsentChanged()
 }

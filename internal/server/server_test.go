@@ -53,6 +53,7 @@ type scans struct {
 	request ambry.ScanRequest
 	err     error
 	stopped int
+	removed string
 	changed int
 }
 
@@ -61,8 +62,16 @@ func (s *scans) Start(r ambry.ScanRequest) (ambry.ScanStarted, error) {
 	return ambry.ScanStarted{JobID: "job"}, s.err
 }
 func (s *scans) Stop(context.Context) error { s.stopped++; return s.err }
-func (s *scans) Status() ambry.ScanStatus   { return ambry.ScanStatus{} }
-func (s *scans) ConsentChanged()            { s.changed++ }
+func (s *scans) Remove(_ context.Context, id string) error {
+	s.removed = id
+	return s.err
+}
+
+func (s *scans) Add(_ context.Context, in ambry.NewSource) (ambry.AgentSource, error) {
+	return ambry.AgentSource{SourceID: "manual_1", DisplayName: in.DisplayName, DataPath: in.DataPath, Format: in.Format}, s.err
+}
+func (s *scans) Status() ambry.ScanStatus { return ambry.ScanStatus{} }
+func (s *scans) ConsentChanged()          { s.changed++ }
 func (s *scans) List(context.Context) []ambry.AgentSource {
 	return []ambry.AgentSource{{SourceID: "codex"}}
 }

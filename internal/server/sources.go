@@ -41,3 +41,14 @@ func (s *Server) stopScan(ctx context.Context, _ *web.None) (*web.JSON[done], er
 	}
 	return web.Reply(done{OK: true}), nil
 }
+
+func (s *Server) addSource(ctx context.Context, in *struct{ Body ambry.NewSource }) (*web.JSON[ambry.AgentSource], error) {
+	return answered(s.Scans.Add(ctx, in.Body))
+}
+
+func (s *Server) removeSource(ctx context.Context, in *struct {
+	SourceID string `path:"sourceId" maxLength:"128" doc:"A source that was added"`
+},
+) (*web.JSON[done], error) {
+	return answered(done{OK: true}, s.Scans.Remove(ctx, in.SourceID))
+}

@@ -16,17 +16,24 @@ const id = "claude_code"
 // Agent returns Claude Code: the command line program, its editor plug-ins and
 // the local sessions of Claude Desktop, which all write the same files.
 func Agent() agent.Agent {
+	files := agent.Files[state]{
+		Dirs:  dirs,
+		Match: match,
+		Enter: enter,
+		Start: start,
+		Parse: parse,
+	}
 	return agent.Agent{
-		ID:   id,
-		Name: "Claude Code",
-		History: agent.Files[state]{
-			Dirs:  dirs,
-			Match: match,
-			Enter: enter,
-			Start: start,
-			Parse: parse,
+		ID:      id,
+		Name:    "Claude Code",
+		History: files,
+		Lesson:  lesson(),
+		Elsewhere: func(dir string) agent.History {
+			if projects := filepath.Join(dir, "projects"); agent.Inside(dir, projects) {
+				dir = projects
+			}
+			return files.In(dir)
 		},
-		Lesson: lesson(),
 	}
 }
 

@@ -22,18 +22,20 @@ const id = "codex"
 
 // Agent returns Codex.
 func Agent() agent.Agent {
+	files := agent.Files[state]{
+		Dirs:  dirs,
+		Match: match,
+		Start: start,
+		Parse: parse,
+		Open:  open,
+		Whole: func(path string) bool { return filepath.Ext(path) == ".json" },
+	}
 	return agent.Agent{
-		ID:   id,
-		Name: "Codex",
-		History: history{agent.Files[state]{
-			Dirs:  dirs,
-			Match: match,
-			Start: start,
-			Parse: parse,
-			Open:  open,
-			Whole: func(path string) bool { return filepath.Ext(path) == ".json" },
-		}},
-		Lesson: lesson(),
+		ID:        id,
+		Name:      "Codex",
+		History:   history{files},
+		Lesson:    lesson(),
+		Elsewhere: func(dir string) agent.History { return history{files.In(dir)} },
 	}
 }
 

@@ -22,7 +22,10 @@ const id = "opencode"
 
 // Agent returns OpenCode.
 func Agent() agent.Agent {
-	return agent.Agent{ID: id, Name: "OpenCode", History: history{}, Lesson: lesson()}
+	return agent.Agent{
+		ID: id, Name: "OpenCode", History: history{}, Lesson: lesson(),
+		Elsewhere: func(dir string) agent.History { return elsewhere{dir: dir} },
+	}
 }
 
 // history is what the databases hold, and of the tree the sessions that are in
@@ -46,6 +49,9 @@ func (x history) item() int { return cmp.Or(x.itemBytes, usualItem) }
 
 // data returns the directory of OpenCode, which is the same on every system.
 func data(h agent.Home) string {
+	if dir := h.Env(placed); dir != "" {
+		return dir
+	}
 	base := h.Env("XDG_DATA_HOME")
 	if !filepath.IsAbs(base) {
 		base = filepath.Join(h.Dir, ".local", "share")
