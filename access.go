@@ -3,6 +3,7 @@ package ambry
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -56,7 +57,7 @@ const (
 const AgentHeader = "x-app-agent"
 
 // agentName is what an agent may be called.
-var agentName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
 
 // AgentName returns the name under which an agent is known here: agents write
 // their own in several ways, such as "Claude Code" and "claude-code". It is empty
@@ -65,7 +66,7 @@ func AgentName(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	name = strings.NewReplacer(" ", "_", "-", "_", "/", "_", "@", "").Replace(name)
 	name = strings.TrimSuffix(name, "_mcp_client") // as in codex-mcp-client
-	if !agentName.MatchString(name) {
+	if !agentName().MatchString(name) {
 		return ""
 	}
 	return name

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,16 +31,18 @@ const (
 // Ids and names of upstreams stand in names of tools, which agents let hold
 // these characters only.
 var (
-	upstreamID     = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$`)
-	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	headerName     = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
-	reservedHeader = regexp.MustCompile(`(?i)^(host|content-length|content-type|accept|connection|transfer-encoding|mcp-.*|last-event-id)$`)
+	upstreamID     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$`) })
+	variableName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+	headerName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]+$`) })
+	reservedHeader = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(host|content-length|content-type|accept|connection|transfer-encoding|mcp-.*|last-event-id)$`)
+	})
 )
 
 // Validate reports what makes u unusable. It repeats no value of Env or Headers.
 func (u Upstream) Validate() error {
 	switch {
-	case !upstreamID.MatchString(u.ID):
+	case !upstreamID().MatchString(u.ID):
 		return InvalidArgument.Errorf("id %q must be 1 to 32 of a-z, 0-9 and -, and begin and end without -", u.ID)
 	case (u.Command == "") == (u.URL == ""):
 		return InvalidArgument.Errorf("%s needs either a command or a url", u.ID)
@@ -53,7 +56,7 @@ func (u Upstream) Validate() error {
 		return InvalidArgument.Errorf("%s: the command holds a NUL", u.ID)
 	}
 	for name := range u.Env {
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			return InvalidArgument.Errorf("%s: %q is no name of a variable", u.ID, name)
 		}
 	}
@@ -69,7 +72,7 @@ func (u Upstream) validateURL() error {
 		return InvalidArgument.Errorf("%s: url must be an address such as https://mcp.example.org/mcp, without a user", u.ID)
 	}
 	for name, value := range u.Headers {
-		if !headerName.MatchString(name) || reservedHeader.MatchString(name) {
+		if !headerName().MatchString(name) || reservedHeader().MatchString(name) {
 			return InvalidArgument.Errorf("%s: the header %q cannot be set", u.ID, name)
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -157,13 +158,15 @@ func (s *scanner) part(p *part, named bool, depth int) (err error) {
 	return s.blanks()
 }
 
-var identifier = regexp.MustCompile(`^[\pL\p{Nl}$_][\pL\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$\x{200c}\x{200d}]*`)
+var identifier = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\pL\p{Nl}$_][\pL\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$\x{200c}\x{200d}]*`)
+})
 
 func (s *scanner) key() (string, error) {
 	if c := s.peek(); c == '"' || c == '\'' && s.five {
 		return s.quoted()
 	}
-	name := identifier.Find(s.text[s.at:])
+	name := identifier().Find(s.text[s.at:])
 	if !s.five || name == nil {
 		return "", s.fault("a name in quotes is missing")
 	}
@@ -261,8 +264,10 @@ func (s *scanner) hex(digits int) (rune, error) {
 }
 
 var (
-	numeral     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	fiveNumeral = regexp.MustCompile(`^[+-]?(0[xX][0-9a-fA-F]+|Infinity|NaN|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)$`)
+	numeral     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`) })
+	fiveNumeral = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[+-]?(0[xX][0-9a-fA-F]+|Infinity|NaN|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)$`)
+	})
 )
 
 // word reads null, true, false and numbers.
@@ -276,7 +281,7 @@ func (s *scanner) word() (any, error) {
 		return nil, nil
 	case word == "true" || word == "false":
 		return word == "true", nil
-	case numeral.MatchString(word) || s.five && fiveNumeral.MatchString(word):
+	case numeral().MatchString(word) || s.five && fiveNumeral().MatchString(word):
 		return number(word), nil
 	}
 	s.at = from

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // newline is how the lines of a text end: as most of them do.
@@ -69,10 +70,10 @@ type layout struct {
 	bare  bool   // keys need no quotes
 }
 
-var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var bareKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 
 func (l layout) key(k string) string {
-	if l.bare && bareKey.MatchString(k) {
+	if l.bare && bareKey().MatchString(k) {
 		return k
 	}
 	return quote(k)

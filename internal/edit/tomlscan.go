@@ -89,7 +89,7 @@ func (s *tomlScanner) keys(end byte) (keys []string, ok bool) {
 			}
 			keys = append(keys, key)
 		default:
-			for s.at < len(s.text) && bareKey.Match(s.text[s.at:s.at+1]) {
+			for s.at < len(s.text) && bareKey().Match(s.text[s.at:s.at+1]) {
 				s.at++
 			}
 			if s.at == from {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
@@ -69,11 +70,11 @@ func decodeYAML(text []byte) (tree any, err error) {
 	return tidy(tree), nil
 }
 
-var faultAt = regexp.MustCompile(`\[(\d+):\d+\] ([^\n]*)`)
+var faultAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d+):\d+\] ([^\n]*)`) })
 
 // faultLine is the line and the reason of an error, without the text around.
 func faultLine(err error) string {
-	if m := faultAt.FindStringSubmatch(err.Error()); m != nil {
+	if m := faultAt().FindStringSubmatch(err.Error()); m != nil {
 		return m[1] + ": " + m[2]
 	}
 	return "unknown"
@@ -89,7 +90,9 @@ type yamlPair struct {
 	value       int // where the value begins on the line of its key, -1 if it does not
 }
 
-var yamlKey = regexp.MustCompile(`^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)'|([^\s"'#&*!|>{}\[\],%@` + "`" + `?-][^\s]*?(?:[ \t]+[^\s#][^\s]*?)*?))[ \t]*:(?:[ \t]|$)`)
+var yamlKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)'|([^\s"'#&*!|>{}\[\],%@` + "`" + `?-][^\s]*?(?:[ \t]+[^\s#][^\s]*?)*?))[ \t]*:(?:[ \t]|$)`)
+})
 
 // pairs returns the keys of the block of lines [first, last], or its items.
 func (d *yamlDoc) pairs(first, last int, items bool) (all []yamlPair) {
@@ -105,9 +108,9 @@ func (d *yamlDoc) pairs(first, last int, items bool) (all []yamlPair) {
 		if items {
 			starts = starts && (said == "-" || strings.HasPrefix(said, "- "))
 			p.colon = line.from + line.indent + 1
-		} else if m := yamlKey.FindStringSubmatchIndex(said); starts && m != nil && !isItem(said) {
+		} else if m := yamlKey().FindStringSubmatchIndex(said); starts && m != nil && !isItem(said) {
 			p.colon = line.from + line.indent + strings.LastIndexByte(said[:m[1]], ':') + 1
-			p.key = yamlKeyText(yamlKey.FindStringSubmatch(said))
+			p.key = yamlKeyText(yamlKey().FindStringSubmatch(said))
 		} else {
 			starts = false
 		}

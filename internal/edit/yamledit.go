@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // json is the document as that of values in braces.
@@ -128,15 +129,15 @@ func unwrap(value any) any {
 }
 
 var (
-	plainYAML = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`)
-	wordYAML  = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|y|n|inf|nan)$`)
+	plainYAML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`) })
+	wordYAML  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|y|n|inf|nan)$`) })
 )
 
 // yamlValue writes a value on one line.
 func yamlValue(value any) string {
 	switch v := unwrap(value).(type) {
 	case string:
-		if plainYAML.MatchString(v) && !wordYAML.MatchString(v) {
+		if plainYAML().MatchString(v) && !wordYAML().MatchString(v) {
 			return v
 		}
 		return quote(v)

@@ -120,7 +120,7 @@ func (s *flowScanner) parts(n *node, depth int) bool {
 
 func (s *flowScanner) key(n *node) string {
 	said := string(s.text[n.from:n.to])
-	if m := yamlKey.FindStringSubmatch(said + ":"); m != nil {
+	if m := yamlKey().FindStringSubmatch(said + ":"); m != nil {
 		return yamlKeyText(m)
 	}
 	return said

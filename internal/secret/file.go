@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry/internal/home"
@@ -55,7 +56,7 @@ func readFile(path string) (file, error) {
 	if f.Version != fileVersion {
 		return f, fmt.Errorf("%s has version %d, this Ambry knows %d", path, f.Version, fileVersion)
 	}
-	if f.Lock != "" && !idShape.MatchString(f.Lock) {
+	if f.Lock != "" && !idShape().MatchString(f.Lock) {
 		return f, fmt.Errorf("%s names its key in a way that we never do", path)
 	}
 	return f, nil
@@ -90,7 +91,7 @@ func newKey(now time.Time) key {
 	return k
 }
 
-var idShape = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var idShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 func newID() string {
 	id := make([]byte, 16)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"ambry.dev/ambry"
 )
@@ -20,8 +21,8 @@ const (
 // variables that are called a key of an API, and what the person has put into
 // the keychain under our name.
 var (
-	envName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,100}_API_KEY$`)
-	keychainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	envName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,100}_API_KEY$`) })
+	keychainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`) })
 )
 
 // IsReference reports whether text names a secret instead of being one.
@@ -32,12 +33,12 @@ func IsReference(text string) bool {
 // CheckReference reports what is wrong with a reference, for people.
 func CheckReference(ref string) error {
 	if name, ok := strings.CutPrefix(ref, envPrefix); ok {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			return errors.New("env: must be followed by the name of a variable that ends in _API_KEY")
 		}
 		return nil
 	}
-	if id, ok := strings.CutPrefix(ref, keychainPrefix); ok && keychainID.MatchString(id) {
+	if id, ok := strings.CutPrefix(ref, keychainPrefix); ok && keychainID().MatchString(id) {
 		return nil
 	}
 	return errors.New("keychain: must be followed by the name of an entry: letters, digits, dots, dashes")
@@ -73,7 +74,7 @@ func (s *Store) Resolve(ctx context.Context, ref string) (string, error) {
 
 // passwordName is what variables with the password of a mail server are called:
 // no model can be given them.
-var passwordName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,100}_SMTP_PASSWORD$`)
+var passwordName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,100}_SMTP_PASSWORD$`) })
 
 // Password returns the password of a mail server that a reference names now. One
 // that is not set is [ambry.NotFound].
@@ -82,7 +83,7 @@ func (s *Store) Password(ctx context.Context, ref string) (string, error) {
 	if !ok {
 		return s.Resolve(ctx, ref)
 	}
-	if !passwordName.MatchString(name) {
+	if !passwordName().MatchString(name) {
 		return "", ambry.InvalidArgument.Errorf("env: must be followed by the name of a variable that ends in _SMTP_PASSWORD")
 	}
 	if s.cfg.Getenv != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Account is where codes and sessions come from.
@@ -88,20 +89,24 @@ func smtp(key, about string, of func(*SMTP) *string, check func(string) error) o
 }
 
 var (
-	mailboxShape  = regexp.MustCompile(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]{1,64}@[A-Za-z0-9.-]{1,185}$`)
-	hostShape     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
-	passwordShape = regexp.MustCompile(`^(env:[A-Za-z_][A-Za-z0-9_]{0,100}_SMTP_PASSWORD|keychain:[A-Za-z0-9][A-Za-z0-9._-]{0,99})$`)
+	mailboxShape = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]{1,64}@[A-Za-z0-9.-]{1,185}$`)
+	})
+	hostShape     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`) })
+	passwordShape = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(env:[A-Za-z_][A-Za-z0-9_]{0,100}_SMTP_PASSWORD|keychain:[A-Za-z0-9][A-Za-z0-9._-]{0,99})$`)
+	})
 )
 
 func mailbox(s string) error {
-	if !mailboxShape.MatchString(s) {
+	if !mailboxShape().MatchString(s) {
 		return errors.New("must be a plain address such as ambry@example.org")
 	}
 	return nil
 }
 
 func host(s string) error {
-	if _, err := netip.ParseAddr(s); err != nil && !hostShape.MatchString(s) {
+	if _, err := netip.ParseAddr(s); err != nil && !hostShape().MatchString(s) {
 		return errors.New("must be the name or address of a host, without a port")
 	}
 	return nil
@@ -109,7 +114,7 @@ func host(s string) error {
 
 // passwordReference does not repeat what it refuses: it may be the password.
 func passwordReference(s string) error {
-	if !passwordShape.MatchString(s) {
+	if !passwordShape().MatchString(s) {
 		return errors.New("must say where the password is, env:NAME_SMTP_PASSWORD or keychain:ID; the password itself does not belong here")
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
@@ -152,7 +153,7 @@ func agree(path string, values map[string]value) error {
 }
 
 // bare is a word that is a text to every version of YAML without quotes.
-var bare = regexp.MustCompile(`^[a-z]{3,}$`)
+var bare = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{3,}$`) })
 
 // notBare are words that are something else than text to some version.
 var notBare = []string{"true", "false", "null", "yes", "off"}
@@ -171,7 +172,7 @@ func (k kind) yaml(v value) string {
 			parts[i] = quoted(part)
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	case bare.MatchString(v.text) && !slices.Contains(notBare, v.text):
+	case bare().MatchString(v.text) && !slices.Contains(notBare, v.text):
 		return v.text
 	}
 	return quoted(v.text)

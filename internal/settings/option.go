@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ambry.dev/ambry"
 )
@@ -58,7 +59,7 @@ func (k kind) parse(s string) (value, error) {
 		}
 		return value{number: n}, nil
 	case amount:
-		if !amountShape.MatchString(s) {
+		if !amountShape().MatchString(s) {
 			return value{}, fmt.Errorf("must be %s", k)
 		}
 	case list:
@@ -77,7 +78,7 @@ func (k kind) parse(s string) (value, error) {
 }
 
 // amountShape is an amount of money, or nothing.
-var amountShape = regexp.MustCompile(`^([0-9]{1,9}(\.[0-9]{1,6})?)?$`)
+var amountShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9}(\.[0-9]{1,6})?)?$`) })
 
 // options are all that can be set, ordered by key.
 var options = slices.Concat(accountOptions, []option{
@@ -281,7 +282,9 @@ func baseURL(s string) (string, error) {
 
 // originShape is an origin as browsers write it (RFC 6454, section 6.2). Shells
 // have schemes of their own, such as tauri.
-var originShape = regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?$`)
+var originShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z][a-z0-9+.-]*)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([1-9][0-9]{0,4}))?$`)
+})
 
 func eachOrigin(origins []string) error {
 	for _, o := range origins {
@@ -293,7 +296,7 @@ func eachOrigin(origins []string) error {
 }
 
 func origin(s string) error {
-	m := originShape.FindStringSubmatch(s)
+	m := originShape().FindStringSubmatch(s)
 	if m == nil {
 		return errors.New("is not an exact origin: scheme://host or scheme://host:port in lower case, without path or *")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -65,7 +66,7 @@ func (t Timing) withDefaults() Timing {
 }
 
 // plainName is what a tool or a prompt may be called: what every agent takes.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,96}$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,96}$`) })
 
 // short makes text of an upstream harmless to a terminal and at most so long.
 func short(text string, bytes int) string {

@@ -95,7 +95,7 @@ func pages[T any](next func(cursor string) ([]*T, string, error), clean func(*T)
 // cleanTool returns a tool as it may be offered. The SDK panics on schemas that
 // are none.
 func (m *member) cleanTool(t *mcp.Tool) (*mcp.Tool, bool) {
-	if !plainName.MatchString(t.Name) || m.spec.Tools != nil && !slices.Contains(m.spec.Tools, t.Name) || !isObject(t.InputSchema) {
+	if !plainName().MatchString(t.Name) || m.spec.Tools != nil && !slices.Contains(m.spec.Tools, t.Name) || !isObject(t.InputSchema) {
 		return nil, false
 	}
 	c := *t
@@ -121,7 +121,7 @@ func isObject(schema any) bool {
 }
 
 func cleanPrompt(p *mcp.Prompt) (*mcp.Prompt, bool) {
-	if !plainName.MatchString(p.Name) {
+	if !plainName().MatchString(p.Name) {
 		return nil, false
 	}
 	c := *p

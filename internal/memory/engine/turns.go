@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
@@ -17,12 +18,12 @@ import (
 const anyAgent = "api"
 
 // idShape is what an id may be, so that it fits into a path.
-var idShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
+var idShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`) })
 
 // checkID refuses what is no id, or a secret in the place of one: it would be
 // stored as it is.
 func checkID(what, id string) error {
-	if !idShape.MatchString(id) || id == "." || id == ".." {
+	if !idShape().MatchString(id) || id == "." || id == ".." {
 		return ambry.InvalidArgument.Errorf("%s is no id: use up to 128 letters, digits, or . _ : -", what)
 	}
 	if _, found := redact.Text(id); found > 0 {

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
@@ -185,10 +186,10 @@ func (c *Client) Forget(ctx context.Context, id, key string) (f ambry.Forgotten,
 }
 
 // idShape is what the host takes for an id. Nothing has another one.
-var idShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
+var idShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`) })
 
 // isID reports whether id can stand in a path as it is.
-func isID(id string) bool { return idShape.MatchString(id) && id != "." && id != ".." }
+func isID(id string) bool { return idShape().MatchString(id) && id != "." && id != ".." }
 
 func memoryPath(id string) (string, error) {
 	if !isID(id) {
