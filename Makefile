@@ -28,8 +28,8 @@ setup: cc ## modules, a C compiler for the race detector, git hooks
 	go mod download
 	git config core.hooksPath .githooks
 
-build: ## bin/ambry, one static file
-	$(GOBUILD) -o bin/ ./cmd/ambry
+build: ## bin/ambry, one static file, and bin/ambry-account
+	$(GOBUILD) -o bin/ ./cmd/ambry ./cmd/ambry-account
 
 run: build ## build, start, read this machine's agents (or a sample), search once
 	@scripts/run.sh

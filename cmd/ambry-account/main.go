@@ -195,9 +195,8 @@ func (p *program) open(ctx context.Context, log *slog.Logger) (*account.Issuer, 
 	}
 	return issuer, func() {
 		issuer.Close()
-		db.Close()
-		if err := lock.Release(); err != nil {
-			log.Warn("release the directory", "err", err)
+		if err := errors.Join(db.Close(), lock.Release()); err != nil {
+			log.Warn("close the directory", "err", err)
 		}
 	}, nil
 }

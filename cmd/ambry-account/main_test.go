@@ -141,7 +141,7 @@ func TestMembersLogIn(t *testing.T) {
 	if _, err := a.SendCode(t.Context(), ambry.CodeRequest{Channel: "email", Email: me}); ambry.KindOf(err) != ambry.UpstreamFailed {
 		t.Errorf("while it is down: %v", err)
 	}
-	h = host(t, dir, h.addr, mail)
+	host(t, dir, h.addr, mail)
 	if s, err := a.Session(t.Context()); err != nil || !s.Authenticated || s.Unconfirmed || s.Profile.UserID != id {
 		t.Errorf("after a start: %+v, %v", s, err)
 	}

@@ -136,7 +136,7 @@ func mask(err error, address, code string) string {
 
 func (i *Issuer) maySend(c *ambry.AccountCodes, now time.Time) error {
 	if wait := c.SentAt.Add(ResendAfter).Sub(now); wait > 0 {
-		return slower(wait, "a code was asked for just now; wait before you ask for another one")
+		return slower(wait, "a code was asked for just now")
 	}
 	if wait := full(c.Sent, i.Limits.Codes, now); wait > 0 {
 		return slower(wait, "too many codes were asked for within an hour")
@@ -153,8 +153,8 @@ func full(events []time.Time, limit int, now time.Time) time.Duration {
 }
 
 func slower(wait time.Duration, message string) error {
-	seconds := int((wait + time.Second - 1) / time.Second)
-	return &ambry.Error{Kind: ambry.RateLimited, Message: message, RetryAfter: max(seconds, 1)}
+	seconds := max(int((wait+time.Second-1)/time.Second), 1)
+	return &ambry.Error{Kind: ambry.RateLimited, Message: fmt.Sprintf("%s; try again in %d s", message, seconds), RetryAfter: seconds}
 }
 
 // Verify opens a session for the right code, which is void then. An address that
@@ -221,7 +221,7 @@ func (i *Issuer) judge(c *ambry.AccountCodes, given []byte, now time.Time) error
 const attemptsLeft = "attemptsLeft"
 
 func tooOften(wait time.Duration) error {
-	return slower(wait, "a wrong code was given too often; ask for another one later")
+	return slower(wait, "a wrong code was given too often")
 }
 
 // login opens a session.

@@ -2,11 +2,13 @@ package account
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -146,7 +148,9 @@ func (t *talk) send(to string, what text) error {
 	if err := errors.Join(m.From(t.from), m.To(to)); err != nil {
 		return err
 	}
-	m.SetMessageID()
+	_, domain, _ := strings.Cut(t.from, "@")
+	m.SetMessageIDWithValue(strings.ToLower(rand.Text()) + "@" + domain) // by itself it would name this machine
+	m.SetUserAgent("Ambry")
 	m.SetDate()
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office answers
 	m.Subject(what.subject)

@@ -116,7 +116,7 @@ match from local for domain "example.org" action "keep"
 		_ = cmd.Cancel() // it may have ended
 		<-ended
 	})
-	b.await(t, ctx, "the server answers", func() bool {
+	b.await(ctx, t, "the server answers", func() bool {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port)))
 		if err != nil {
 			return false
@@ -130,7 +130,7 @@ match from local for domain "example.org" action "keep"
 }
 
 // await waits for something that another process does.
-func (b *mailbox) await(t *testing.T, ctx context.Context, what string, done func() bool) {
+func (b *mailbox) await(ctx context.Context, t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) || ctx.Err() != nil {
@@ -142,7 +142,7 @@ func (b *mailbox) await(t *testing.T, ctx context.Context, what string, done fun
 // next returns the next mail in the mailbox.
 func (b *mailbox) next(t *testing.T) (raw string) {
 	t.Helper()
-	b.await(t, t.Context(), "a mail is delivered", func() bool {
+	b.await(t.Context(), t, "a mail is delivered", func() bool {
 		files, err := os.ReadDir(filepath.Join(b.dir, "new"))
 		if err != nil {
 			return false // nothing was delivered yet

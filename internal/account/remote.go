@@ -204,7 +204,7 @@ func refusal(resp *http.Response, data []byte) error {
 		return errEnded
 	case http.StatusTooManyRequests:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return slower(min(max(time.Duration(seconds)*time.Second, time.Second), maxWait), "the account service has been asked too often; wait before you try again")
+		return slower(min(max(time.Duration(seconds)*time.Second, time.Second), maxWait), "the account service has been asked too often")
 	case http.StatusServiceUnavailable:
 		return ambry.DeliveryUnavailable.Errorf("the account service cannot send mail now; ask those who run it")
 	}
