@@ -23,6 +23,7 @@ type unit struct {
 	known  int64    // in how many memories it is, as far as that was counted
 	weight float64  // how much it says; rare words say more
 	weak   bool     // a pair of characters that happen to be neighbours
+	name   bool     // written like the name of something: CDN, WebAssembly, Switzerland
 }
 
 // asked is a query as it was understood.
@@ -204,7 +205,7 @@ func date(to *time.Time, value string) bool {
 // unitsOf cuts the words of a query, without those that say nothing unless there
 // are no others.
 func unitsOf(c *words.Cutter, text string) (units []unit, prefix []string) {
-	b := builder{text: text, known: map[string]bool{}, whole: -1}
+	b := builder{text: text, known: map[string]bool{}, whole: -1, nouns: german(text)}
 	c.Each(text, b.term)
 	b.single()
 	if len(b.content) > 0 {
@@ -224,6 +225,7 @@ type builder struct {
 	again   bool   // it was there before
 	lone    string // a character that may have no neighbour
 	paired  int    // where the last pair ended
+	nouns   bool   // capital letters begin any noun
 }
 
 func (b *builder) term(t words.Term) {
@@ -244,9 +246,9 @@ func (b *builder) term(t words.Term) {
 	case t.End <= b.whole:
 		b.part(term)
 	case t.Kind == words.Whole:
-		b.whole, b.again = t.End, !b.add(unit{term: term}, false)
+		b.whole, b.again = t.End, !b.add(unit{term: term, name: true}, false)
 	default:
-		b.add(unit{term: term}, stopWords[strings.ToLower(b.text[t.Start:t.End])])
+		b.add(unit{term: term, name: b.named(t)}, stopWords[strings.ToLower(b.text[t.Start:t.End])])
 	}
 	if abbreviatedHash(term) {
 		b.prefix = append(b.prefix, term)

@@ -75,9 +75,16 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 
 // answers reports whether a memory says enough of the question to be put before
 // a reader who has not asked to see it: words in it that are rare here, or the
-// time that was asked about.
+// time that was asked about. It must say more of a question that names something
+// nobody has heard of.
 func (r *ranked) answers(a asked) bool {
-	return len(a.units) == 0 || r.signs[byCover] >= minCover || r.signs[byPhrase] > 0 || r.signs[byTime] == 1
+	switch {
+	case len(a.units) == 0 || r.signs[byPhrase] > 0 || r.signs[byTime] == 1:
+		return true
+	case r.unheard(a):
+		return r.signs[byCover] >= minUnheard
+	}
+	return r.signs[byCover] >= minCover
 }
 
 // hit shows a ranked memory.

@@ -31,6 +31,7 @@ const (
 	commonFraction = 10   // a word in more than a tenth of so many memories is common
 	worthGiving    = 0.4  // of the best memory's score, or enough of the question, must be in another that is given
 	minCover       = 0.12 // of a question must be in the best memory, or nothing is given to a prompt
+	minUnheard     = 0.4  // the same, for a question that names something that is in no memory
 )
 
 // Recall searches a store. All methods may be called at the same time.

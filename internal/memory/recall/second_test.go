@@ -93,6 +93,11 @@ func TestNothingIsInjected(t *testing.T) {
 	if len(a.Hits) == 0 || a.InjectedContext != "" {
 		t.Errorf("%d hits, context %q", len(a.Hits), a.InjectedContext)
 	}
+	for _, query := range []string{"which provider do we pay through in Switzerland", "how long did the rollout of ApplePay take at the provider"} {
+		if a = search(t, r, ambry.Query{Query: query}); len(a.Hits) == 0 || a.InjectedContext != "" {
+			t.Errorf("%q: %d hits, context %q", query, len(a.Hits), a.InjectedContext)
+		}
+	}
 	a = search(t, r, ambry.Query{Query: "why are orders keyed"})
 	if !strings.Contains(a.InjectedContext, "sends each hook twice") {
 		t.Errorf("context %q", a.InjectedContext)
