@@ -32,10 +32,11 @@ func TestSoak(t *testing.T) {
 	for w := range 8 {
 		workers.Go(func() { load.run(ctx, w) })
 	}
-	workers.Go(func() {
+	workers.Go(func() { // in the first half: then the runtime has to last, too
+		half := time.After(lasts / 2)
 		for tick := time.NewTicker(lasts / 6); ; {
 			select {
-			case <-ctx.Done():
+			case <-half:
 				tick.Stop()
 				return
 			case <-tick.C:
@@ -44,22 +45,26 @@ func TestSoak(t *testing.T) {
 		}
 	})
 	time.Sleep(lasts / 10)
-	early, earlyRuntime := usageOf(s.cmd.Process.Pid), usageOf(s.runtime())
+	early := usageOf(s.cmd.Process.Pid)
 	first := load.latencies()
+	time.Sleep(lasts / 2)
+	runtime := s.runtime()
+	earlyRuntime := usageOf(runtime)
 	<-ctx.Done()
 	workers.Wait()
 	last := load.latencies()
 	time.Sleep(6 * time.Second) // connections that were kept are closed
-	until(t, "the runtime is back", func() bool { return s.runtime() != 0 })
-	late, lateRuntime := usageOf(s.cmd.Process.Pid), usageOf(s.runtime())
+	late, lateRuntime := usageOf(s.cmd.Process.Pid), usageOf(runtime)
+	if s.runtime() != runtime {
+		t.Errorf("the runtime ended by itself: it was %d and is %d", runtime, s.runtime())
+	}
 	t.Logf("%d requests in %v, %d refused while the runtime was away", load.asked.Load(), lasts, load.refused.Load())
 	t.Logf("service: %+v, then %+v; runtime: %+v, then %+v", early, late, earlyRuntime, lateRuntime)
 	t.Logf("search p50, p99: %v, then %v", first, last)
-	if late.files > early.files+10 || late.threads > early.threads+10 {
-		t.Errorf("the service holds on to things: %+v, then %+v", early, late)
-	}
-	if late.rss > early.rss*3/2+16<<20 {
-		t.Errorf("the service grows: %+v, then %+v", early, late)
+	steady(t, "service", early, late)
+	steady(t, "runtime", earlyRuntime, lateRuntime)
+	if rate := float64(load.asked.Load()) / lasts.Seconds(); rate < 100 {
+		t.Errorf("only %.0f requests a second: that is no load", rate)
 	}
 	if wal, err := os.Stat(filepath.Join(s.home, "memory.db-wal")); err == nil && wal.Size() > 64<<20 {
 		t.Errorf("the log has %d bytes", wal.Size())
@@ -71,7 +76,21 @@ func TestSoak(t *testing.T) {
 	sound(t, s.home)
 }
 
-// load is mixed traffic, 60 requests a second of each worker.
+// steady checks that a process has no more of anything than before. Go gives a
+// stuck goroutine of ours that waits for the system a thread, and one that waits
+// for a peer a connection.
+func steady(t *testing.T, who string, early, late usage) {
+	t.Helper()
+	if late.files > early.files+10 || late.threads > early.threads+10 {
+		t.Errorf("the %s holds on to things: %+v, then %+v", who, early, late)
+	}
+	if late.rss > early.rss*3/2+16<<20 {
+		t.Errorf("the %s grows: %+v, then %+v", who, early, late)
+	}
+}
+
+// load is mixed traffic, 500 requests a second of eight workers if the machine
+// has room for that.
 type load struct {
 	*service
 	asked, refused, wrong atomic.Int64

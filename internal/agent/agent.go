@@ -23,6 +23,18 @@ type Agent struct {
 	// may be all of its directory or only the part with the history. What the
 	// environment says is not looked at. Nil means that copies cannot be read.
 	Elsewhere func(dir string) History
+
+	// Of is the agent that wrote the history, if this is not an agent but a copy of
+	// the files of one.
+	Of string
+}
+
+// Writer is whom conversations of the history are with.
+func (a Agent) Writer() string {
+	if a.Of != "" {
+		return a.Of
+	}
+	return a.ID
 }
 
 // Home is where a person's programs keep their files. It is a value, so that

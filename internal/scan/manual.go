@@ -61,7 +61,7 @@ type manual struct {
 func (s *Scanner) made(m ambry.ManualSource) (agent.Agent, bool) {
 	for _, a := range s.Agents {
 		if a.ID == m.Format && a.Elsewhere != nil {
-			return agent.Agent{ID: m.ID, Name: m.DisplayName, History: a.Elsewhere(m.DataPath)}, true
+			return agent.Agent{ID: m.ID, Name: m.DisplayName, Of: a.ID, History: a.Elsewhere(m.DataPath)}, true
 		}
 	}
 	return agent.Agent{}, false

@@ -115,7 +115,7 @@ func (b *batch) add(t task, item agent.Item) {
 		read: item.Read, skip: item.Skipped, notes: item.Notes, turns: len(item.Conversation.Turns),
 	}
 	if pt.turns > 0 {
-		item.Conversation.Session.Agent = t.agent.ID
+		item.Conversation.Session.Agent = t.agent.Writer()
 		clean := redact.Clean(item.Conversation)
 		b.conversations = append(b.conversations, clean)
 		pt.redactions = clean.Found()
