@@ -14,6 +14,10 @@ import (
 const (
 	nearTrace = 0.85 // share of its turn's score at which it goes before the turn
 	noTrace   = 0.75 // what its score counts if its turn was not found
+
+	// saidTwice makes up for what a turn loses by it: its words stand in two
+	// memories, so they count as less rare.
+	saidTwice = 1.05
 )
 
 // folded puts one memory of each turn first: the turn itself, or what was learned
@@ -26,18 +30,24 @@ func folded(best []ranked) []ranked {
 		return turn{m.Agent, m.SessionID, m.TurnID}
 	}
 	isTrace := func(r *ranked) bool { return len(r.text.Said) > 0 }
-	traces, learned := map[turn]int{}, 0
+	traces, twice, learned := map[turn]int{}, map[turn]bool{}, 0
 	for i := range best {
 		if isTrace(&best[i]) {
 			traces[of(&best[i])] = i
 		} else if best[i].text.Rule != "" {
 			learned++
+			twice[of(&best[i])] = true
 		}
 	}
 	if learned == 0 || len(traces) == 0 {
 		return best
 	}
 	out, alone, rest := slices.Clone(best), []ranked{}, []ranked{}
+	for i := range out {
+		if isTrace(&out[i]) && twice[of(&out[i])] {
+			out[i].score = round(saidTwice * out[i].score)
+		}
+	}
 	for _, r := range best {
 		if r.text.Rule == "" {
 			continue
@@ -48,7 +58,7 @@ func folded(best []ranked) []ranked {
 			alone = append(alone, r)
 		case isTrace(&out[i]) && r.score >= nearTrace*best[i].score:
 			rest = append(rest, out[i])
-			r.score = best[i].score
+			r.score = out[i].score
 			out[i] = r
 		default:
 			rest = append(rest, r)
