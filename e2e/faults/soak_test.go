@@ -21,9 +21,12 @@ import (
 // TestSoak has a service do everything at once for a long time: adds, searches,
 // pages of the panel, settings that change, a runtime that is killed now and
 // then. In the end it takes no more of anything than at the beginning, and finds
-// as fast.
+// as fast. AMBRY_SOAK says how long that is, such as 10m.
 func TestSoak(t *testing.T) {
 	lasts := time.Duration(times(60, 3600)) * time.Second
+	if d, err := time.ParseDuration(os.Getenv("AMBRY_SOAK")); err == nil {
+		lasts = d
+	}
 	s := start(t, ambryPath, filepath.Join(t.TempDir(), "ambry"))
 	ctx, stop := context.WithTimeout(t.Context(), lasts)
 	defer stop()
