@@ -68,7 +68,7 @@ func manyTurns(n int) []ambry.Conversation {
 }
 
 func TestAKilledLearnerHasLearnedTheSameInTheEnd(t *testing.T) {
-	turns := manyTurns(480)
+	turns := manyTurns(240)
 	fill := func(path string) *store.Store {
 		s, err := store.Open(t.Context(), store.Config{Path: path})
 		if err != nil {
@@ -89,7 +89,7 @@ func TestAKilledLearnerHasLearnedTheSameInTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := 0
-	for n := range 5 {
+	for n := range 3 {
 		if killLearner(t, path, n+1) {
 			killed++
 		}
