@@ -42,6 +42,7 @@ func judge(c *words.Cutter, a asked, all []ranked, now time.Time) {
 		s[byTelling] = yes(a.forTime && l.telling)
 		s[byTime] = a.during(r.text.CreatedAt)
 		s[byRecent] = recent(r.text.CreatedAt, now)
+		s[byUses] = usefulness(r.text.Uses)
 	}
 	for i := range all {
 		all[i].signs[byOwn] /= max(own, 1e-9)

@@ -104,6 +104,46 @@ func TestNothingIsInjected(t *testing.T) {
 	}
 }
 
+// TestVerdictsCountALittle tells the memory which of two notes helped: that note
+// goes first where both answer as well, and where another one answers better it
+// does not.
+func TestVerdictsCountALittle(t *testing.T) {
+	r, s := open(t)
+	unrelated(t, s)
+	one := add(t, s, "release builds are signed with the blue key of the vault", now)
+	two := add(t, s, "release builds are signed with the grey key of the vault", now)
+	better := add(t, s, "the staging deploy of the invoice worker needs a migration", now)
+	const query = "with which key of the vault are release builds signed"
+	say := func(id string, v ambry.Verdict, search string) {
+		if _, err := s.Feedback(t.Context(), id, ambry.Feedback{SearchID: search, Verdict: v}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order := func() string {
+		var ids []string
+		for _, h := range search(t, r, ambry.Query{Query: query}).Hits {
+			ids = append(ids, h.ID)
+		}
+		return strings.Join(ids[:2], " ")
+	}
+	say(one, ambry.VerdictHelpful, "a")
+	if got, want := order(), one+" "+two; got != want {
+		t.Errorf("one helped: got %s, want %s", got, want)
+	}
+	say(one, ambry.VerdictWrong, "b")
+	say(two, ambry.VerdictUsed, "b")
+	if got, want := order(), two+" "+one; got != want {
+		t.Errorf("one was wrong: got %s, want %s", got, want)
+	}
+	for i := range 50 {
+		say(two, ambry.VerdictHelpful, fmt.Sprint("more ", i))
+		say(better, ambry.VerdictWrong, fmt.Sprint("more ", i))
+	}
+	if got := search(t, r, ambry.Query{Query: "what does the staging deploy of the invoice worker need"}).Hits[0].ID; got != better {
+		t.Errorf("a note that answers nothing else comes after one that was liked: %s", got)
+	}
+}
+
 // TestSpeakersCount finds what somebody said rather than what was said to them.
 func TestSpeakersCount(t *testing.T) {
 	r, s := open(t)

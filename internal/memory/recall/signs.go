@@ -37,6 +37,7 @@ const (
 	byTime                // when the question says it was
 	byRecent              // new rather than old
 	byFresh               // true now, while something better fitting was true before; what it lacks to be first
+	byUses                // 1: always good for something when it was given; -1: always wrong
 	byMeaning             // means what was asked, as the embedding model sees it; times the weight of the model
 	signs
 )
@@ -44,7 +45,7 @@ const (
 // names of the signs in an answer.
 var names = [signs]string{
 	"words", "own", "field", "cover", "alike", "wide", "near", "pair", "phrase", "before", "before2", "after", "after2", "answer",
-	"session", "joint", "project", "speaker", "asking", "telling", "number", "brief", "time", "recent", "fresh", "meaning",
+	"session", "joint", "project", "speaker", "asking", "telling", "number", "brief", "time", "recent", "fresh", "uses", "meaning",
 }
 
 // model says how much each sign counts. It was fitted to questions whose answers

@@ -170,6 +170,7 @@ type Text struct {
 	Row  int64
 	Body string // of a note
 	Said []Said // of a trace
+	Uses ambry.Uses
 }
 
 // Said is a visible message, and where it stands.
@@ -217,8 +218,9 @@ type packedText struct {
 
 // packedTexts reads no further than Texts promises.
 func (r reader) packedTexts(ids string, least, budget int) ([]packedText, error) {
-	rows, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(m.turn, 0), `+tracedBody+`
-		FROM json_each(?) AS j CROSS JOIN `+memoryTables+` WHERE m.id = j.value`, ids)
+	rows, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(m.turn, 0), `+tracedBody+`,
+			coalesce(u.shown, 0), coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
+		FROM json_each(?) AS j CROSS JOIN `+memoryTables+` LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +228,8 @@ func (r reader) packedTexts(ids string, least, budget int) ([]packedText, error)
 	var out []packedText
 	for rows.Next() {
 		var t packedText
-		if t.Memory, err = scanMemory(rows, &t.Row, &t.Body, &t.turn, &t.packed); err != nil {
+		if t.Memory, err = scanMemory(rows, &t.Row, &t.Body, &t.turn, &t.packed,
+			&t.Uses.Shown, &t.Uses.Used, &t.Uses.Ignored, &t.Uses.Helpful, &t.Uses.Wrong); err != nil {
 			return nil, err
 		}
 		if budget -= len(t.packed) + len(t.Body); budget < 0 && len(out) >= least {
