@@ -309,6 +309,20 @@ func TestUnknownMailbox(t *testing.T) {
 	}
 }
 
+// A mail server that says nothing does not keep the service from stopping.
+func TestHangingMailServer(t *testing.T) {
+	w := newWorld(t)
+	w.mail.Hang()
+	w.issuer.Grace = time.Millisecond
+	if _, err := w.SendCode(t.Context(), ambry.CodeRequest{Channel: "email", Email: me}); err != nil {
+		t.Fatal(err)
+	}
+	w.issuer.Close()
+	if !slices.Equal(w.told, []string{"account.delivery_failed"}) {
+		t.Errorf("told %q", w.told)
+	}
+}
+
 func TestWaysToTheMailServer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		security, user string

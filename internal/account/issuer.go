@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -59,7 +60,7 @@ type Secrets interface {
 }
 
 // Issuer is an account service: it sends codes by mail and opens sessions.
-// All its fields but Failed are needed.
+// All its fields but Failed and Grace are needed.
 type Issuer struct {
 	Store   Store
 	Secrets Secrets // has the key of the digests of codes and addresses
@@ -69,8 +70,14 @@ type Issuer struct {
 	Log     *slog.Logger
 	Failed  func(reason string) // told when the mail server did not take a mail
 
+	// Grace is how long mails may take once Close was called; 5 seconds if zero.
+	Grace time.Duration
+
 	pepper sync.Mutex // held while the key is read or made
 	mails  sync.WaitGroup
+
+	mu    sync.Mutex // guards what follows
+	talks map[*talk]struct{}
 }
 
 var _ Service = (*Issuer)(nil)
@@ -78,8 +85,19 @@ var _ Service = (*Issuer)(nil)
 // Where is empty: it is here.
 func (i *Issuer) Where() string { return "" }
 
-// Close waits for mails on their way, a minute at most.
-func (i *Issuer) Close() { i.mails.Wait() }
+// Close waits for the mails on their way, and ends those that take too long. Nobody
+// may call Send any more.
+func (i *Issuer) Close() {
+	late := time.AfterFunc(cmp.Or(i.Grace, 5*time.Second), func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		for t := range i.talks {
+			t.conn.Close()
+		}
+	})
+	defer late.Stop()
+	i.mails.Wait()
+}
 
 // Send sends a code to an address and returns after which time another one can
 // be asked for. Whether there is an account makes no difference, and what the
@@ -117,8 +135,10 @@ func (i *Issuer) Send(ctx context.Context, address, locale string) (time.Duratio
 	if err != nil {
 		return 0, err
 	}
+	i.note(conn, true)
 	i.mails.Go(func() {
 		defer conn.close()
+		defer i.note(conn, false)
 		if err := conn.send(address, letter(code, locale)); err != nil {
 			i.Log.Error("the mail server did not take a code", "err", mask(err, address, code))
 			if i.Failed != nil {
@@ -127,6 +147,20 @@ func (i *Issuer) Send(ctx context.Context, address, locale string) (time.Duratio
 		}
 	})
 	return ResendAfter, nil
+}
+
+// note keeps the open talks.
+func (i *Issuer) note(t *talk, open bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.talks == nil {
+		i.talks = map[*talk]struct{}{}
+	}
+	if open {
+		i.talks[t] = struct{}{}
+		return
+	}
+	delete(i.talks, t)
 }
 
 // mask returns what an error says, without what must not be logged.

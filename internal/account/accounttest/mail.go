@@ -37,6 +37,7 @@ type MailServer struct {
 	mails  chan Mail
 	mu     sync.Mutex // guards what follows
 	deny   string     // answer to RCPT, if not empty
+	hangs  bool
 }
 
 // Mail is what the server was given.
@@ -104,6 +105,11 @@ func (s *MailServer) certify(t *testing.T) {
 // Refuse makes answer the one to every address; empty takes mails again.
 func (s *MailServer) Refuse(answer string) { s.mu.Lock(); defer s.mu.Unlock(); s.deny = answer }
 
+// Hang makes the server say nothing more to whoever names an address.
+func (s *MailServer) Hang() { s.mu.Lock(); defer s.mu.Unlock(); s.hangs = true }
+
+func (s *MailServer) hanging() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.hangs }
+
 func (s *MailServer) denied() string { s.mu.Lock(); defer s.mu.Unlock(); return s.deny }
 
 // talk is one conversation (RFC 5321), with STARTTLS and AUTH PLAIN.
@@ -148,6 +154,9 @@ func (s *MailServer) talk(conn net.Conn) {
 			d.From, d.To = rest, ""
 			say("250 ok")
 		case "RCPT":
+			if s.hanging() {
+				continue
+			}
 			if answer := s.denied(); answer != "" {
 				say(answer)
 				continue
