@@ -59,7 +59,7 @@ arch: ## who may import whom, and the other rules of the house
 	go test -count=1 .
 
 unit: cc ## tests of all packages, with the race detector
-	CGO_ENABLED=1 scripts/gotest.sh -race -shuffle=on $(PACKAGES)
+	CGO_ENABLED=1 scripts/gotest.sh -race -shuffle=on -timeout 30m $(PACKAGES)
 
 fresh: ## generated files are as `make gen` would write them
 	@scripts/notice.sh | diff -u NOTICE - || { echo "NOTICE is stale, run make gen"; exit 1; }
