@@ -127,9 +127,17 @@ func byGroups(a asked, all []ranked) {
 	}
 	sessions.compare(func(g *group) float64 { return g.together(a) })
 	projects.compare((*group).best)
+	several := 1e-9
+	for _, g := range sessions {
+		g.several = falling(g.alike, 1, 0.5, 0.25)
+		several = max(several, g.several)
+	}
 	for i := range all {
 		s := sessions[all[i].text.SessionID]
 		all[i].signs[bySession] = s.share
+		if all[i].text.Project == "" {
+			all[i].signs[bySeveral] = s.several / several
+		}
 		all[i].signs[byJoint] = min(sum(s.has)/max(a.weight, 1e-9), 1)
 		all[i].signs[byProject] = projects[all[i].text.Project].share
 	}
@@ -141,9 +149,12 @@ type groups map[string]*group
 
 type group struct {
 	scores []float64 // of the index
+	alike  []float64 // byAlike of each
 	has    []float64 // by unit, as in look, of all together
 	often  []float64
 	share  float64 // of the best group's score
+
+	several float64 // what its best say
 }
 
 func (g groups) add(name string, r *ranked) {
@@ -156,6 +167,7 @@ func (g groups) add(name string, r *ranked) {
 		return
 	}
 	one.scores = append(one.scores, r.signs[byWords])
+	one.alike = append(one.alike, r.signs[byAlike])
 	for u := range r.look.has {
 		one.has[u] = max(one.has[u], r.look.has[u])
 		one.often[u] += r.look.often[u]
@@ -186,15 +198,16 @@ func (g *group) together(a asked) float64 {
 
 // best adds up the scores of the best memories of a group, each for less than the
 // one before.
-func (g *group) best() float64 {
-	slices.SortFunc(g.scores, func(x, y float64) int { return cmp.Compare(y, x) })
-	score := 0.0
-	for i, share := range [...]float64{1, 0.5, 0.3, 0.2, 0.1} {
-		if i < len(g.scores) {
-			score += share * g.scores[i]
-		}
+func (g *group) best() float64 { return falling(g.scores, 1, 0.5, 0.3, 0.2, 0.1) }
+
+// falling adds up the best values, each for its share; it sorts them.
+func falling(values []float64, shares ...float64) float64 {
+	slices.SortFunc(values, func(x, y float64) int { return cmp.Compare(y, x) })
+	total := 0.0
+	for i, share := range shares[:min(len(shares), len(values))] {
+		total += share * values[i]
 	}
-	return score
+	return total
 }
 
 // talkers are those who speak in what was found.

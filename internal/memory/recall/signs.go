@@ -28,6 +28,7 @@ const (
 	byAnswer              // byBefore, if the turn before ends with a question
 	bySession             // score of its session as if it were one text, against that of the best
 	byJoint               // share of the question that its session says together
+	bySeveral             // what the best of its session say of the question, against the best session; chats without a project only
 	byProject             // score of the best memories of its project, against that of the best
 	bySpeaker             // 1: said by whom the question names; -1: by another
 	byAsking              // only asks, and answers nothing
@@ -45,7 +46,7 @@ const (
 // names of the signs in an answer.
 var names = [signs]string{
 	"words", "own", "field", "cover", "alike", "wide", "near", "pair", "phrase", "before", "before2", "after", "after2", "answer",
-	"session", "joint", "project", "speaker", "asking", "telling", "number", "brief", "time", "recent", "fresh", "uses", "meaning",
+	"session", "joint", "several", "project", "speaker", "asking", "telling", "number", "brief", "time", "recent", "fresh", "uses", "meaning",
 }
 
 // model says how much each sign counts. It was fitted to questions whose answers
