@@ -53,7 +53,7 @@ func TestConfigMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", []string{"get", "log.colour"}, 1, `no setting "log.colour"; there are api.allowedOrigins, `},
+		{"", []string{"get", "log.colour"}, 1, `no setting "log.colour"; there are account.`},
 		{"", []string{"explain", "log.colour"}, 1, `no setting "log.colour"`},
 		{"", []string{"set", "log.colour", "red"}, 1, `no setting "log.colour"`},
 		{"", []string{"set", "log.level", "loud"}, 1, "log.level must be debug, info, warn or error"},
