@@ -37,7 +37,7 @@ func (r *memoryHost) embed(setting string) error {
 
 // How much memory the runtime takes beside vectors, and how often it is seen to.
 const (
-	otherMemory = 320 << 20
+	otherMemory = 72 << 20
 	limitEvery  = time.Minute
 )
 
