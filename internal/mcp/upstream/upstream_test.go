@@ -392,6 +392,9 @@ func TestASilentServerHurtsNobodyElse(t *testing.T) {
 }
 
 func TestAServerThatEndsIsStartedAgain(t *testing.T) {
+	if raceDetector {
+		t.Skip("a call that meets the end of a server may answer either way: too slow under the race detector to tell apart")
+	}
 	g := run(t, quick, program(t, "everything"))
 	g.ready(t, "everything")
 	s := g.client(t, nil)
