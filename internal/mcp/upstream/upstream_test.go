@@ -392,13 +392,11 @@ func TestASilentServerHurtsNobodyElse(t *testing.T) {
 }
 
 func TestAServerThatEndsIsStartedAgain(t *testing.T) {
-	if raceDetector {
-		t.Skip("a call that meets the end of a server may answer either way: too slow under the race detector to tell apart")
-	}
 	g := run(t, quick, program(t, "everything"))
 	g.ready(t, "everything")
 	s := g.client(t, nil)
-	if got := call(t, s, "everything__die", nil); !strings.Contains(got, "error: everything ended before it answered") {
+	// Which error it is depends on how far the answer came.
+	if got := call(t, s, "everything__die", nil); !strings.Contains(got, "error: everything ") {
 		t.Errorf("got %s", got)
 	}
 	if got := call(t, s, "everything__echo", nil); got != "{}null" {
