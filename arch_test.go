@@ -39,6 +39,7 @@ const floors = `
 3  scan                language agent memory redact event
 3  skill               language agent edit event home
 3  converse            language channel memory model redact
+3  gateway             language channel secret event
 3  account             language secret event home
 3  keep                language secret event home memory state keep/foreign
 3  memory/recall       language memory/store memory/words memory/when model

@@ -30,6 +30,7 @@ var Events = []Payload{
 	AccountLoggedIn{},
 	AccountLoggedOut{},
 	AccountDeliveryFailed{},
+	ChannelChanged{},
 }
 
 // AppConnected greets a new reader of the stream.

@@ -109,14 +109,3 @@ type Capabilities struct {
 	Channels  []ChannelStatus  `json:"channels"`
 	Upstreams []UpstreamStatus `json:"mcpUpstreams"`
 }
-
-// ChannelStatus is a channel that people can write on.
-type ChannelStatus struct {
-	Provider     string   `json:"provider"`
-	Name         string   `json:"name"`
-	AuthKind     string   `json:"authKind"`
-	Fields       []string `json:"fields"`
-	Capabilities []string `json:"capabilities"`
-	Connected    bool     `json:"connected"`
-	Status       string   `json:"status"`
-}

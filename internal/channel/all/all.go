@@ -1,0 +1,17 @@
+// Package all lists the services on which people can write to Ambry. It holds
+// nothing else.
+package all
+
+import (
+	"ambry.dev/ambry/internal/channel"
+	"ambry.dev/ambry/internal/channel/imessage"
+	"ambry.dev/ambry/internal/channel/wechat"
+)
+
+// Providers returns every service, in the order in which people see them.
+func Providers() []channel.Provider {
+	return []channel.Provider{
+		wechat.Provider(),
+		imessage.Provider(),
+	}
+}
