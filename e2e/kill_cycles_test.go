@@ -38,6 +38,9 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	if testing.Short() {
 		cycles = 12
 	}
+	if os.Getenv("AMBRY_FAULTS") == "long" {
+		cycles = 1000
+	}
 	k := &killing{t: t, home: t.TempDir(), acknowledged: map[string]string{}}
 	k.writeHistory()
 	random := rand.New(rand.NewPCG(1, uint64(cycles)))
@@ -88,17 +91,25 @@ func (k *killing) writeHistory() {
 // start starts the service and waits until its memory answers.
 func (k *killing) start() (*exec.Cmd, *client.Client) {
 	k.t.Helper()
+	return serve(k.t, k.home, k.t.Output())
+}
+
+// serve starts the service for a person's home, and waits until its memory
+// answers.
+func serve(t *testing.T, home string, says io.Writer) (*exec.Cmd, *client.Client) {
+	t.Helper()
 	cmd := exec.Command("ambry", "serve")
-	cmd.Env = []string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH"), "WORK=" + k.home}
-	cmd.Stdout, cmd.Stderr = io.Discard, k.t.Output()
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "WORK=" + home}
+	cmd.Stdout, cmd.Stderr = io.Discard, says
 	if err := cmd.Start(); err != nil {
-		k.t.Fatal(err)
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if it is still there
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var c *client.Client
 	err := poll(ctx, func() bool {
-		found, rt, err := client.Find(ctx, filepath.Join(k.home, ".ambry"))
+		found, rt, err := client.Find(ctx, filepath.Join(home, ".ambry"))
 		if err != nil || rt.PID != cmd.Process.Pid {
 			return false
 		}
@@ -106,12 +117,24 @@ func (k *killing) start() (*exec.Cmd, *client.Client) {
 		return true
 	})
 	if err != nil {
-		k.t.Fatalf("the service does not start: %v", err)
+		t.Fatalf("the service does not start: %v", err)
 	}
+	t.Cleanup(c.Close)
 	if err := c.WaitMemory(ctx); err != nil {
-		k.t.Fatalf("the memory does not start: %v", err)
+		t.Fatalf("the memory does not start: %v", err)
 	}
 	return cmd, c
+}
+
+// end ends a service as a person does.
+func end(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := endProcess(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the service ends with %v", err)
+	}
 }
 
 // cycle lets a scan and the writers run for a while and then kills one process,
@@ -233,12 +256,7 @@ func (k *killing) verify() {
 	if len(k.acknowledged) == 0 || k.hooked == 0 {
 		k.t.Error("no note was ever acknowledged, or no hook called: nothing was tested")
 	}
-	if err := endProcess(cmd.Process.Pid); err != nil {
-		k.t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		k.t.Errorf("the last service: %v", err)
-	}
+	end(k.t, cmd)
 	for _, name := range []string{"memory.db", "app.db"} {
 		k.sound(filepath.Join(k.home, ".ambry", name))
 	}
