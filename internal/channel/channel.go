@@ -6,6 +6,7 @@ package channel
 
 import (
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net"
 	"net/http"
@@ -44,6 +45,8 @@ type Access struct {
 	// be called. HTTP follows no redirects and has no time limit of its own.
 	HTTP *http.Client
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Roots *x509.CertPool // who vouches for services that Connect calls; nil means those of the system
 }
 
 // Link is a connection to a service, of one person with one set of values. One
