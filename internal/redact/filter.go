@@ -129,14 +129,15 @@ func (k *keyword) stands(s string, i int) bool {
 // longer ones go before shorter, then the rule listed first.
 func compile(rules []rule) *filter {
 	f := &filter{ids: make(map[string]bool, len(rules)), lists: make([][]keyword, 1)}
-	var prefixes []prefix
+	every, outside := setOf(func(byte) bool { return true }), setOf(mayPrecede)
+	prefixes := make([]prefix, 0, 4*len(rules))
 	for i := range rules {
 		r := &rules[i]
 		f.ids[r.id] = true
 		for _, text := range r.keywords {
 			k := keyword{text: text, rule: r}
 			f.add(k)
-			prefixes = append(prefixes, k.prefix())
+			prefixes = append(prefixes, k.prefix(every, outside))
 		}
 	}
 	for c := range f.masks {
@@ -169,14 +170,15 @@ func (f *filter) add(k keyword) {
 // prefix says which bytes may stand in each lane.
 type prefix [lanes]byteSet
 
-func (k *keyword) prefix() prefix {
+// prefix returns the bytes of the keyword, behind every byte, or outside of a
+// word.
+func (k *keyword) prefix(every, outside byteSet) prefix {
 	var p prefix
 	seen := min(len(k.text), lanes)
 	for n := range lanes - seen {
-		for c := range 256 {
-			if !k.alone || n < lanes-seen-1 || mayPrecede(byte(c)) {
-				p[n].add(byte(c))
-			}
+		p[n] = every
+		if k.alone && n == lanes-seen-1 {
+			p[n] = outside
 		}
 	}
 	for n, c := range []byte(k.text[:seen]) {
@@ -197,31 +199,48 @@ func mayPrecede(c byte) bool {
 // share puts each prefix into the bucket whose hits grow least, and returns what
 // each bucket hits then. Those that hit most go first.
 func share(prefixes []prefix) [buckets]prefix {
-	slices.SortStableFunc(prefixes, func(p, q prefix) int { return cmp.Compare(q.cost(), p.cost()) })
+	type place struct {
+		cost float64
+		at   int
+	}
+	order := make([]place, len(prefixes))
+	for i := range prefixes {
+		order[i] = place{prefixes[i].cost(), i}
+	}
+	slices.SortStableFunc(order, func(a, b place) int { return cmp.Compare(b.cost, a.cost) })
 	var shared [buckets]prefix
 	var costs [buckets]float64
-	for _, p := range prefixes {
+	for _, place := range order {
+		p := &prefixes[place.at]
 		best, least, cost := 0, math.Inf(1), 0.0
 		for b := range shared {
-			grown := shared[b].join(p).cost()
+			grown := shared[b].joined(p)
 			if grown-costs[b] < least {
 				best, least, cost = b, grown-costs[b], grown
 			}
+			if least == 0 {
+				break
+			}
 		}
-		shared[best], costs[best] = shared[best].join(p), cost
+		for n := range p {
+			shared[best][n].join(&p[n])
+		}
+		costs[best] = cost
 	}
 	return shared
 }
 
-func (p prefix) join(o prefix) prefix {
+// joined is the cost of both prefixes together.
+func (p *prefix) joined(o *prefix) float64 {
+	cost := 1.0
 	for n := range p {
-		p[n].join(&o[n])
+		cost *= p[n].joined(&o[n])
 	}
-	return p
+	return cost
 }
 
 // cost is how often p hits in text, up to a factor.
-func (p prefix) cost() float64 {
+func (p *prefix) cost() float64 {
 	cost := 1.0
 	for n := range p {
 		cost *= p[n].weight
@@ -233,21 +252,68 @@ func (p prefix) cost() float64 {
 type byteSet struct {
 	bits   [4]uint64
 	weight float64
+	size   uint16
+	first  [2]byte // that were added, if there are no more
+}
+
+func (s *byteSet) has(c byte) bool { return s.bits[c>>6]>>(c&63)&1 == 1 }
+
+func setOf(has func(c byte) bool) (s byteSet) {
+	for c := range 256 {
+		if has(byte(c)) {
+			s.add(byte(c))
+		}
+	}
+	return s
 }
 
 func (s *byteSet) add(c byte) {
-	if bit := uint64(1) << (c & 63); s.bits[c>>6]&bit == 0 {
-		s.bits[c>>6] |= bit
-		s.weight += frequencies[c]
+	if s.has(c) {
+		return
 	}
+	s.bits[c>>6] |= 1 << (c & 63)
+	s.weight += frequencies[c]
+	if int(s.size) < len(s.first) {
+		s.first[s.size] = c
+	}
+	s.size++
 }
 
 func (s *byteSet) join(o *byteSet) {
+	if int(o.size) <= len(o.first) {
+		for _, c := range o.first[:o.size] {
+			s.add(c)
+		}
+		return
+	}
+	s.weight, s.size = s.joined(o), 0
 	for i, w := range o.bits {
-		for w &^= s.bits[i]; w != 0; w &= w - 1 {
-			s.add(byte(i<<6 + bits.TrailingZeros64(w)))
+		s.bits[i] |= w
+		s.size += uint16(bits.OnesCount64(s.bits[i]))
+	}
+}
+
+// joined is the weight of both sets together. Most keywords have one byte or two
+// in a lane, or any: hooks wait for this.
+func (s *byteSet) joined(o *byteSet) float64 {
+	sum := s.weight
+	switch {
+	case int(o.size) <= len(o.first):
+		for _, c := range o.first[:o.size] {
+			if !s.has(c) {
+				sum += frequencies[c]
+			}
+		}
+	case o.size == 256:
+		return o.weight
+	default:
+		for i, w := range o.bits {
+			for w &^= s.bits[i]; w != 0; w &= w - 1 {
+				sum += frequencies[i<<6+bits.TrailingZeros64(w)]
+			}
 		}
 	}
+	return sum
 }
 
 // all yields the bytes of the set.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -44,7 +45,7 @@ func hint(v string) bool {
 }
 
 // in reports whether the set has v, which may be in any case.
-func in(set map[string]bool, v string) bool {
+func in(set func() map[string]bool, v string) bool {
 	var lowered [24]byte
 	if len(v) > len(lowered) {
 		return false
@@ -55,7 +56,7 @@ func in(set map[string]bool, v string) bool {
 			lowered[i] += 'a' - 'A'
 		}
 	}
-	return set[string(lowered[:len(v)])]
+	return set()[string(lowered[:len(v)])]
 }
 
 func hasPrefixFold(s, prefix string) bool {
@@ -81,13 +82,15 @@ var emptyNames = names(`null nil none undefined true false yes no on off empty u
 var typeNames = names(`string str text varchar char char[] bytes []byte byte int integer number float bool boolean any
 	object unknown never secretstr password securestring z.string string! string? uuid buffer`)
 
-// names makes a set of the words of s.
-func names(s string) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(s) {
-		set[word] = true
-	}
-	return set
+// names makes a set of the words of s, when it is first needed.
+func names(s string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for word := range strings.FieldsSeq(s) {
+			set[word] = true
+		}
+		return set
+	})
 }
 
 // words reports whether v has only letters, digits and what joins them in

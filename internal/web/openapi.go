@@ -163,12 +163,12 @@ func (r *Route) bodyContent() map[string]*huma.MediaType {
 	return nil
 }
 
-var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var notWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9]+`) })
 
 // operationID is the method and the path as one word, getApiHealth.
 func operationID(method, path string) string {
 	id := strings.ToLower(method)
-	for _, word := range notWord.Split(path, -1) {
+	for _, word := range notWord().Split(path, -1) {
 		if word != "" {
 			id += strings.ToUpper(word[:1]) + word[1:]
 		}

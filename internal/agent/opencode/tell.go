@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
@@ -22,7 +23,9 @@ type session struct {
 }
 
 // placeholder is the title of a session that nobody named.
-var placeholder = regexp.MustCompile(`^(New|Child) session - \d{4}-\d{2}-\d{2}T[\d:.]+Z$`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(New|Child) session - \d{4}-\d{2}-\d{2}T[\d:.]+Z$`)
+})
 
 // told returns the session as others see it.
 func (s session) told() ambry.Session {
@@ -30,7 +33,7 @@ func (s session) told() ambry.Session {
 		ID: s.id, Agent: id, Relation: ambry.Root, Cwd: s.directory, Project: agent.Project(s.directory),
 		Version: s.version, Archived: s.archived > 0, StartedAt: millis(s.created),
 	}
-	if !placeholder.MatchString(s.title) {
+	if !placeholder().MatchString(s.title) {
 		t.Title = agent.Title(s.title)
 	}
 	switch {

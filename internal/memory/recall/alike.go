@@ -70,7 +70,7 @@ func (r *Recall) rarest(ctx context.Context, m ambry.Detail) ([]string, error) {
 	seen := map[string]bool{}
 	cutter.Each(strings.ToValidUTF8(text[:min(len(text), maxAlikeText)], ""), func(t words.Term) {
 		term := string(t.Text)
-		if len(all) < maxAlikeTerms && t.Kind != words.Part && t.Kind != words.Single && !seen[term] && !stopWords[term] && len(term) > 1 {
+		if len(all) < maxAlikeTerms && t.Kind != words.Part && t.Kind != words.Single && !seen[term] && !stopWords()[term] && len(term) > 1 {
 			seen[term] = true
 			all = append(all, word{term: term})
 		}

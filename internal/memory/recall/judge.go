@@ -70,6 +70,7 @@ func yes(b bool) float64 {
 // add adds the signs up. The parts are rounded first, as an answer shows them.
 func (r *ranked) add() {
 	r.score = 0
+	weights := weights()
 	for s, v := range r.signs {
 		r.score += round(weights.of(sign(s), r.short) * v)
 	}

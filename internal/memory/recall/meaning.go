@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"ambry.dev/ambry/internal/memory/store"
 )
@@ -37,23 +38,23 @@ type Fit struct {
 //go:embed meaning.json
 var fittedJSON []byte
 
-var fits = func() map[string]Fit {
+var fits = sync.OnceValue(func() map[string]Fit {
 	var all map[string]Fit
 	if err := json.Unmarshal(fittedJSON, &all); err != nil {
 		panic(err) // a bug of ours
 	}
 	return all
-}()
+})
 
 // fitOf returns the numbers of a model; those of "" if it is not known.
 func fitOf(space string) Fit {
-	best := ""
-	for name := range fits {
+	all, best := fits(), ""
+	for name := range all {
 		if strings.HasPrefix(space, name) && len(name) > len(best) {
 			best = name
 		}
 	}
-	return fits[best]
+	return all[best]
 }
 
 // UseMeaning makes searches look at what memories mean, too, with the numbers

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -9,18 +10,18 @@ import (
 )
 
 // germanWords tell that a text is German, where every noun has a capital letter.
-var germanWords = func() map[string]bool {
+var germanWords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`ist der das dem den des ein eine einen und wie wir haben hat welche welcher welches welchen wer warum
 		wozu für zum zur im vom nicht wurde wird werden gibt auf mit bei`) {
 		set[w] = true
 	}
 	return set
-}()
+})
 
 func german(text string) bool {
 	for _, w := range strings.Fields(text) {
-		if germanWords[strings.ToLower(w)] {
+		if germanWords()[strings.ToLower(w)] {
 			return true
 		}
 	}

@@ -242,13 +242,13 @@ func (b *builder) term(t words.Term) {
 		return
 	case t.Kind == words.Pair:
 		b.paired = t.End
-		b.add(unit{term: term, weak: isWeak(term)}, stopWords[term])
+		b.add(unit{term: term, weak: isWeak(term)}, stopWords()[term])
 	case t.End <= b.whole:
 		b.part(term)
 	case t.Kind == words.Whole:
 		b.whole, b.again = t.End, !b.add(unit{term: term, name: true}, false)
 	default:
-		b.add(unit{term: term, name: b.named(t)}, stopWords[strings.ToLower(b.text[t.Start:t.End])])
+		b.add(unit{term: term, name: b.named(t)}, stopWords()[strings.ToLower(b.text[t.Start:t.End])])
 	}
 	if abbreviatedHash(term) {
 		b.prefix = append(b.prefix, term)

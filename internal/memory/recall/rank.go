@@ -90,7 +90,7 @@ func (r *ranked) answers(a asked) bool {
 // hit shows a ranked memory.
 func (r ranked) hit() ambry.Hit {
 	t := r.text
-	why := make(map[string]float64, signs)
+	why, weights := make(map[string]float64, signs), weights()
 	for s, v := range r.signs {
 		if v = round(weights.of(sign(s), r.short) * v); v != 0 {
 			why[names[s]] = v

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"sync"
 )
 
 // sign is something that speaks for a memory, or against it.
@@ -63,13 +64,15 @@ type model struct {
 //go:embed weights.json
 var fitted []byte
 
-var weights = func() model {
+// weights are read when they are first needed: most commands search nothing.
+var weights = sync.OnceValue(func() *model {
 	m, err := ParseWeights(fitted)
 	if err != nil {
 		panic(err) // what is embedded is read by every test
 	}
-	return m.model()
-}()
+	all := m.model()
+	return &all
+})
 
 // Weight is how much a sign counts.
 type Weight struct {

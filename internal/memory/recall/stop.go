@@ -1,10 +1,13 @@
 package recall
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // stopWords carry no content in a question. They stay in the index, so that a
 // query of nothing else still works.
-var stopWords = func() map[string]bool {
+var stopWords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`
 		a about after again all also am an and any are as at be because been before being between both but by can
@@ -24,7 +27,7 @@ var stopWords = func() map[string]bool {
 		set[w] = true
 	}
 	return set
-}()
+})
 
 // Characters that hold a sentence together. A pair with one of them says little,
 // and happens to be rare.

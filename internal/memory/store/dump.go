@@ -56,7 +56,7 @@ type dumper struct {
 }
 
 func (d *dumper) dump() error {
-	if err := d.json.Encode(Record{Header: &RecordHeader{Format: RecordFormat, Version: RecordVersion, Schema: len(migrations)}}); err != nil {
+	if err := d.json.Encode(Record{Header: &RecordHeader{Format: RecordFormat, Version: RecordVersion, Schema: len(migrations())}}); err != nil {
 		return err
 	}
 	for _, part := range []func() error{

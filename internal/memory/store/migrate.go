@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,7 @@ import (
 var schema embed.FS
 
 // migrations are the steps of the schema in order; number n leads to version n.
-var migrations = steps(schema)
+var migrations = sync.OnceValue(func() []step { return steps(schema) })
 
 // step is one numbered change of the schema.
 type step struct{ name, sql string }

@@ -77,7 +77,7 @@ func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
 		return err
 	}
 	m := migrator{conn: w.conn, path: c.Path, backups: s.backups, now: s.now, log: s.log}
-	if err := m.run(ctx, migrations); err != nil {
+	if err := m.run(ctx, migrations()); err != nil {
 		return err
 	}
 	var err error
@@ -151,9 +151,9 @@ var errForeign = ambry.MemoryUnavailable.Errorf("the memory file belongs to anot
 
 // checkVersion refuses what a newer version of this program has written.
 func checkVersion(version int) error {
-	if version > len(migrations) {
+	if version > len(migrations()) {
 		return ambry.MemoryUnavailable.Errorf("the memory was written by a newer version of Ambry (schema %d, this one knows %d); install the newer version",
-			version, len(migrations))
+			version, len(migrations()))
 	}
 	return nil
 }

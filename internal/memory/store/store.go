@@ -164,7 +164,7 @@ type Health struct {
 // Health reports the state and the first counts. It fails only if the memory
 // cannot be read.
 func (s *Store) Health(ctx context.Context) (Health, error) {
-	h := Health{SchemaVersion: len(migrations), Bytes: s.size()}
+	h := Health{SchemaVersion: len(migrations()), Bytes: s.size()}
 	h.Reason = s.trouble.reason()
 	h.Writable = h.Reason == ""
 	err := s.readers.QueryRowContext(ctx, `

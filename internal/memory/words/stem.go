@@ -2,6 +2,7 @@ package words
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/kljensen/snowball/english"
 )
@@ -146,7 +147,7 @@ matrix matrices
 vertex vertices
 `
 
-var irregular = func() map[string]string {
+var irregular = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.Lines(irregularForms) {
 		forms := strings.Fields(line)
@@ -155,11 +156,11 @@ var irregular = func() map[string]string {
 		}
 	}
 	return m
-}()
+})
 
 // regular returns the base of an irregular form, and any other word as it is.
 func regular(word string) string {
-	if base, ok := irregular[word]; ok {
+	if base, ok := irregular()[word]; ok {
 		return base
 	}
 	return word

@@ -265,7 +265,7 @@ func (c *Cutter) stemmed(s string) []byte {
 	}
 	if c.wanted != nil && len(low) > 1 && !c.wanted.Has(low[0], low[1]) {
 		// A stem begins as its word does, but for irregular forms and "dying".
-		if _, ok := irregular[string(low)]; !ok && string(low[max(len(low)-4, 0):]) != "ying" {
+		if _, ok := irregular()[string(low)]; !ok && string(low[max(len(low)-4, 0):]) != "ying" {
 			return low
 		}
 	}
