@@ -5,12 +5,14 @@ package all
 import (
 	"ambry.dev/ambry/internal/channel"
 	"ambry.dev/ambry/internal/channel/imessage"
+	"ambry.dev/ambry/internal/channel/ntfy"
 	"ambry.dev/ambry/internal/channel/wechat"
 )
 
 // Providers returns every service, in the order in which people see them.
 func Providers() []channel.Provider {
 	return []channel.Provider{
+		ntfy.Provider(),
 		wechat.Provider(),
 		imessage.Provider(),
 	}

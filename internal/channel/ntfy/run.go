@@ -1,0 +1,149 @@
+package ntfy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/channel"
+)
+
+const (
+	// silence is how long the server may say nothing: it says that it is there
+	// every 45 seconds.
+	silence = 80 * time.Second
+
+	// maxMessage is how many bytes a message may have; the server makes a file of a
+	// longer one.
+	maxMessage = 4000
+
+	// ownTag marks what we write, so that we do not answer ourselves.
+	ownTag = "ambry"
+
+	// everybody is who writes: a topic does not tell.
+	everybody = "anyone"
+)
+
+var errSilent = errors.New("nothing was heard for more than a minute")
+
+// Run follows the topic.
+func (l *link) Run(ctx context.Context, h channel.Host) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(silence, func() { cancel(errSilent) })
+	defer watch.Stop()
+	err := l.follow(ctx, h, func() { watch.Reset(silence) })
+	switch {
+	case errors.Is(context.Cause(ctx), errSilent):
+		return l.unreachable(errSilent)
+	case ctx.Err() != nil:
+		return nil
+	}
+	return err
+}
+
+// follow passes on what comes until the connection ends, and calls alive with
+// each line.
+func (l *link) follow(ctx context.Context, h channel.Host, alive func()) error {
+	path := "/" + l.topic + "/json"
+	if since := h.Cursor(); since != "" {
+		path += "?since=" + url.QueryEscape(since)
+	}
+	answer, err := l.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		alive()
+		e, err := readEvent(lines.Bytes())
+		if err != nil {
+			return err
+		}
+		if err := l.take(ctx, h, e); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return l.unreachable(err)
+	}
+	return ambry.UpstreamFailed.Errorf("%s has ended the connection", l.server.Host)
+}
+
+// take does what an event of the server asks for.
+func (l *link) take(ctx context.Context, h channel.Host, e event) error {
+	switch e.Event {
+	case "open":
+		if h.Cursor() == "" { // what comes from now on is not missed
+			if err := h.Keep(ctx, strconv.FormatInt(e.at().Unix(), 10)); err != nil {
+				return err
+			}
+		}
+		h.Connected(l.identity())
+		return nil
+	case "message":
+	default:
+		return nil // that it is there, or something that we do not know
+	}
+	if e.ID == "" {
+		return nil
+	}
+	if text := strings.TrimSpace(e.Message); text != "" && e.Attachment == nil && !slices.Contains(e.Tags, ownTag) {
+		err := h.Receive(ctx, channel.Message{
+			ID: e.ID, Chat: everybody, Sender: everybody, Name: "anyone who knows the topic", Text: text, At: e.at(),
+		}, l.sender(ctx))
+		if err != nil {
+			return err
+		}
+	}
+	return h.Keep(ctx, e.ID)
+}
+
+// sender returns what answers while run goes on.
+func (l *link) sender(run context.Context) channel.Send {
+	return func(ctx context.Context, text string) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(run, cancel)()
+		for _, part := range channel.Split(text, maxMessage, channel.Bytes) {
+			if err := l.publish(ctx, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// publish writes a message, and waits if the server wants that.
+func (l *link) publish(ctx context.Context, text string) error {
+	body, err := json.Marshal(published{Topic: l.topic, Title: "Ambry", Message: text, Tags: []string{ownTag}})
+	if err != nil {
+		return err
+	}
+	for {
+		answer, err := l.ask(ctx, http.MethodPost, "/", bytes.NewReader(body))
+		if err == nil {
+			return answer.Body.Close()
+		}
+		slower, ok := errors.AsType[*ambry.Error](err)
+		if !ok || slower.RetryAfter == 0 {
+			return err
+		}
+		select {
+		case <-time.After(time.Duration(slower.RetryAfter) * time.Second):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
