@@ -6,12 +6,14 @@ import (
 	"ambry.dev/ambry/internal/channel"
 	"ambry.dev/ambry/internal/channel/imessage"
 	"ambry.dev/ambry/internal/channel/ntfy"
+	"ambry.dev/ambry/internal/channel/telegram"
 	"ambry.dev/ambry/internal/channel/wechat"
 )
 
 // Providers returns every service, in the order in which people see them.
 func Providers() []channel.Provider {
 	return []channel.Provider{
+		telegram.Provider(),
 		ntfy.Provider(),
 		wechat.Provider(),
 		imessage.Provider(),
