@@ -4,6 +4,7 @@ package all
 
 import (
 	"ambry.dev/ambry/internal/channel"
+	"ambry.dev/ambry/internal/channel/dingtalk"
 	"ambry.dev/ambry/internal/channel/imessage"
 	"ambry.dev/ambry/internal/channel/ntfy"
 	"ambry.dev/ambry/internal/channel/telegram"
@@ -14,6 +15,7 @@ import (
 func Providers() []channel.Provider {
 	return []channel.Provider{
 		telegram.Provider(),
+		dingtalk.Provider(),
 		ntfy.Provider(),
 		wechat.Provider(),
 		imessage.Provider(),
