@@ -123,6 +123,9 @@ func openRuntime(ctx context.Context, o Options, level slog.Level) (r *memoryHos
 	if r.lock, err = home.AcquireWithin(waiting, h.MemoryLock()); err != nil {
 		return nil, fmt.Errorf("wait for the memory runtime before this one: %w", err)
 	}
+	if _, err := keep.EndReplace(h); err != nil {
+		return nil, err
+	}
 	r.store, err = store.Open(ctx, store.Config{Path: h.MemoryDB(), BackupDir: h.Backups(), Logger: r.log, Now: time.Now})
 	if err != nil {
 		r.log.Error("open the memory", "err", err)

@@ -42,9 +42,12 @@ func (i intake) AddConversations(ctx context.Context, cs []ambry.Conversation) (
 // resumeWait is how often a deletion that was broken off asks for the memory.
 const resumeWait = 200 * time.Millisecond
 
-// resumeDeletion goes on with a deletion that was broken off, once the memory is
-// there.
+// resumeDeletion removes what was broken off before, and goes on with a deletion
+// that was, once the memory is there.
 func (s *service) resumeDeletion(ctx context.Context, k *keep.Keeper, memory *memoryRuntime) error {
+	if err := k.Tidy(); err != nil {
+		s.log.Warn("half an export stays", "err", err)
+	}
 	if _, err := os.Stat(filepath.Join(s.home.Dir(), keep.IntentName)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

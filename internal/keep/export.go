@@ -13,8 +13,9 @@ import (
 	"ambry.dev/ambry/internal/home"
 )
 
-// Export writes what is remembered now to a new file or folder. Writes to the
-// memory go on meanwhile. When it fails nothing of it is left.
+// Export writes what is remembered now to a new file or folder, which has its
+// name once it is whole. Writes to the memory go on meanwhile. When it fails
+// nothing of it is left.
 func (k *Keeper) Export(ctx context.Context, in ambry.ExportData) (out ambry.DataExported, err error) {
 	if in.Format == "" {
 		in.Format = ambry.ExportArchive
@@ -39,8 +40,18 @@ func (k *Keeper) Export(ctx context.Context, in ambry.ExportData) (out ambry.Dat
 	if in.Format == ambry.ExportMarkdown {
 		write = k.writeMarkdown
 	}
-	if out.Manifest, err = write(ctx, to.path, told); err != nil {
-		return ambry.DataExported{}, err
+	part, err := k.begun(to.path)
+	if err != nil {
+		return out, err
+	}
+	if out.Manifest, err = write(ctx, part, told); err == nil {
+		err = writing(ended(part, to.path))
+	}
+	if err == nil {
+		err = writing(home.SyncDir(filepath.Dir(to.path)))
+	}
+	if err != nil {
+		return ambry.DataExported{}, errors.Join(err, os.RemoveAll(part))
 	}
 	out.ExportPath = to.path
 	out.Bytes, err = sizeOf(to.path)

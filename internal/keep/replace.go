@@ -16,23 +16,59 @@ import (
 // place of the one that is there. What was there goes to the directory "damaged"
 // under a name of its own, which is returned, "" if nothing was there. Nobody may
 // have the memory open: the caller holds its lock. Killed at any point, the
-// memory is the old one or the new one, and nothing of the old one is lost.
+// memory is the old one or, once [EndReplace] was called, the new one, and
+// nothing of the old one is lost.
 func Replace(h home.Home, from string, now time.Time) (aside string, err error) {
-	part := h.MemoryDB() + ".part"
-	if err := copyFile(from, part); err != nil {
+	if _, err := EndReplace(h); err != nil {
+		return "", err
+	}
+	part := partOfMemory(h)
+	err = copyFile(from, part)
+	if err == nil {
+		err = os.Chtimes(part, now, now) // what was there is named after it
+	}
+	if err != nil {
 		return "", errors.Join(fmt.Errorf("copy the backup: %w", err), os.Remove(part))
+	}
+	// From here on it is decided.
+	if err := os.Rename(part, decided(h)); err != nil {
+		return "", fmt.Errorf("keep the copy of the backup: %w", err)
+	}
+	if err := home.SyncDir(h.Dir()); err != nil {
+		return "", err
+	}
+	return EndReplace(h)
+}
+
+func partOfMemory(h home.Home) string { return h.MemoryDB() + ".part" }
+
+// decided is a whole copy that is to be the memory.
+func decided(h home.Home) string { return h.MemoryDB() + ".restored" }
+
+// EndReplace ends a [Replace] that was broken off; if none was, it does nothing.
+// Call it before the memory is opened, with its lock. Each step can be done again.
+func EndReplace(h home.Home) (aside string, err error) {
+	if err := os.Remove(partOfMemory(h)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("remove half a copy: %w", err)
+	}
+	info, err := os.Stat(decided(h))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for a backup that is to be the memory: %w", err)
 	}
 	dir := filepath.Join(h.Dir(), "damaged")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make room for what is there: %w", err)
 	}
-	name := "memory-" + now.UTC().Format("20060102T150405.000")
-	if aside, err = putAside(h.MemoryDB(), filepath.Join(dir, name+".db")); err != nil {
+	to := filepath.Join(dir, "memory-"+info.ModTime().UTC().Format("20060102T150405.000")+".db")
+	if aside, err = putAside(h.MemoryDB(), to); err != nil {
 		return "", err
 	}
 	// A log must not stay beside a database that it does not belong to.
 	for _, suffix := range []string{"-wal", "-shm"} {
-		err := os.Rename(h.MemoryDB()+suffix, filepath.Join(dir, name+".db"+suffix))
+		err := os.Rename(h.MemoryDB()+suffix, to+suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("move the log aside: %w", err)
 		}
@@ -40,7 +76,7 @@ func Replace(h home.Home, from string, now time.Time) (aside string, err error) 
 	if err := home.SyncDir(dir); err != nil {
 		return "", err
 	}
-	if err := os.Rename(part, h.MemoryDB()); err != nil {
+	if err := os.Rename(decided(h), h.MemoryDB()); err != nil {
 		return "", fmt.Errorf("put the backup in place: %w", err)
 	}
 	return aside, home.SyncDir(h.Dir())
@@ -54,6 +90,12 @@ func putAside(file, to string) (string, error) {
 		return to, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
+	case errors.Is(err, fs.ErrExist):
+		if one, err := os.Stat(file); err == nil {
+			if other, err := os.Stat(to); err == nil && os.SameFile(one, other) {
+				return to, nil // before it was broken off
+			}
+		}
 	}
 	if err := copyFile(file, to); err != nil { // a file system without links
 		return "", fmt.Errorf("keep what is there: %w", err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ambry.dev/ambry/internal/home"
@@ -72,6 +73,9 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, backups string) er
 	if err != nil {
 		return err
 	}
+	if err := sweepParts(backups); err != nil {
+		return err
+	}
 	for n := done + 1; n <= len(steps); n++ {
 		if done > 0 {
 			if err := backup(ctx, db, n-1, backups); err != nil {
@@ -105,11 +109,31 @@ func step(ctx context.Context, db *sql.DB, n int, text string) error {
 	return tx.Commit()
 }
 
+// Names of copies, and of those that are not whole yet.
+const (
+	backupPrefix = "app-schema"
+	partSuffix   = ".part"
+)
+
+// sweepParts removes half copies that somebody who was killed has left.
+func sweepParts(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), backupPrefix) && strings.Contains(e.Name(), partSuffix) { // and its journal
+			err = errors.Join(err, remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
 // backup writes the database, which has version n, to a new file of dir. The
 // file has its name only once it is whole and on the disk.
 func backup(ctx context.Context, db *sql.DB, n int, dir string) error {
-	name := filepath.Join(dir, fmt.Sprintf("app-schema%d-%s.db", n, time.Now().UTC().Format("20060102T150405.000Z")))
-	temp := name + ".part"
+	name := filepath.Join(dir, fmt.Sprintf("%s%d-%s.db", backupPrefix, n, time.Now().UTC().Format("20060102T150405.000Z")))
+	temp := name + partSuffix
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", temp); err != nil {
 		return errors.Join(err, remove(temp))
 	}

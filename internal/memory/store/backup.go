@@ -42,11 +42,8 @@ func (s *Store) Backup(ctx context.Context) (ambry.BackupMade, error) {
 		_ = os.Remove(to + partSuffix)
 		return ambry.BackupMade{}, err
 	}
-	if err := os.Rename(to+partSuffix, to); err != nil {
-		return ambry.BackupMade{}, fmt.Errorf("name the backup: %w", err)
-	}
-	if err := syncPath(s.backups); err != nil {
-		return ambry.BackupMade{}, fmt.Errorf("keep the backup: %w", err)
+	if err := nameBackup(to); err != nil {
+		return ambry.BackupMade{}, err
 	}
 	made := ambry.BackupMade{Name: name, Bytes: fileSize(to), MadeAt: at}
 	s.log.Info("memory backed up", "file", name, "bytes", made.Bytes)
@@ -69,11 +66,36 @@ func (s *Store) copyTo(ctx context.Context, to string) error {
 	if err := os.Chmod(to, 0o600); err != nil {
 		return fmt.Errorf("protect the backup: %w", err)
 	}
-	if err := syncPath(to); err != nil {
-		return fmt.Errorf("keep the backup: %w", err)
-	}
 	_, err = Check(ctx, to, false)
 	return err
+}
+
+// nameBackup gives a copy that is whole its name, for good.
+func nameBackup(to string) error {
+	if err := syncPath(to + partSuffix); err != nil {
+		return fmt.Errorf("keep the backup: %w", err)
+	}
+	if err := os.Rename(to+partSuffix, to); err != nil {
+		return fmt.Errorf("name the backup: %w", err)
+	}
+	if err := syncPath(filepath.Dir(to)); err != nil {
+		return fmt.Errorf("keep the backup: %w", err)
+	}
+	return nil
+}
+
+// sweepParts removes half copies that somebody who was killed has left.
+func sweepParts(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), dailyPrefix) && strings.Contains(e.Name(), backupSuffix+partSuffix) { // and its journal
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return wrapf(err, "remove half a backup")
 }
 
 // syncPath puts a file, or the names in a directory, on the disk.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -80,11 +81,14 @@ func (m migrator) backup(ctx context.Context, version int) error {
 	}
 	name := fmt.Sprintf("memory-schema%d-%s.db", version, m.now().UTC().Format("20060102T150405.000"))
 	to := filepath.Join(m.backups, name)
-	if _, err := m.conn.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
-		return fmt.Errorf("back up the memory before a migration: %w", err)
+	if _, err := m.conn.ExecContext(ctx, "VACUUM INTO ?", to+partSuffix); err != nil {
+		return errors.Join(fmt.Errorf("back up the memory before a migration: %w", err), os.RemoveAll(to+partSuffix))
 	}
-	if err := os.Chmod(to, 0o600); err != nil {
+	if err := os.Chmod(to+partSuffix, 0o600); err != nil {
 		return fmt.Errorf("protect the backup: %w", err)
+	}
+	if err := nameBackup(to); err != nil {
+		return err
 	}
 	m.log.Info("memory backed up", "version", version, "file", name)
 	return nil

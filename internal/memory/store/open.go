@@ -76,6 +76,9 @@ func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
 	if err := checkContent(ctx, w.conn, c.Path); err != nil {
 		return err
 	}
+	if err := sweepParts(s.backups); err != nil {
+		return err
+	}
 	m := migrator{conn: w.conn, path: c.Path, backups: s.backups, now: s.now, log: s.log}
 	if err := m.run(ctx, migrations()); err != nil {
 		return err
