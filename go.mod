@@ -28,6 +28,7 @@ require (
 	golang.org/x/term v0.48.0
 	golang.org/x/time v0.16.0
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1
+	mellium.im/sasl v0.3.2
 	modernc.org/sqlite v1.62.0
 )
 
