@@ -122,3 +122,4 @@ cc:
 	@scripts/cc.sh
 	@scripts/keyring.sh
 	@scripts/smtpd.sh
+	@scripts/servers.sh

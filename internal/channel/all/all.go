@@ -6,6 +6,7 @@ import (
 	"ambry.dev/ambry/internal/channel"
 	"ambry.dev/ambry/internal/channel/dingtalk"
 	"ambry.dev/ambry/internal/channel/imessage"
+	"ambry.dev/ambry/internal/channel/irc"
 	"ambry.dev/ambry/internal/channel/ntfy"
 	"ambry.dev/ambry/internal/channel/telegram"
 	"ambry.dev/ambry/internal/channel/wechat"
@@ -16,6 +17,7 @@ func Providers() []channel.Provider {
 	return []channel.Provider{
 		telegram.Provider(),
 		dingtalk.Provider(),
+		irc.Provider(),
 		ntfy.Provider(),
 		wechat.Provider(),
 		imessage.Provider(),
