@@ -1,9 +1,6 @@
 package recall
 
 import (
-	"strings"
-	"unicode/utf8"
-
 	"ambry.dev/ambry/internal/memory/words"
 )
 
@@ -69,60 +66,19 @@ var lower = func() (t [256]byte) {
 	return t
 }()
 
-// may reports whether text can hold a term at all. It is much cheaper than
-// cutting the text.
-func (m *matcher) may(text string) bool {
-	if len(text) == 0 {
-		return false
-	}
-	before := lower[text[0]]
-	for i := 1; i < len(text); i++ {
-		b := lower[text[i]]
-		if m.pairs.Has(before, b) {
-			return true
-		}
-		before = b
-	}
-	return false
-}
-
-// chunkBytes is how much text is cut at once.
-const chunkBytes = 256
-
 // find appends the spans of text to out.
 func (m *matcher) find(out []span, text string) []span {
-	for at := 0; at < len(text); {
-		n := chunk(text[at:])
-		if part := text[at : at+n]; m.may(part) {
-			m.cutter.EachOf(part, &m.pairs, func(t words.Term) {
-				u, ok := m.unit[string(t.Text)]
-				if !ok {
-					if u := m.like(t.Text); u >= 0 {
-						out = append(out, span{start: at + t.Start, end: at + t.End, unit: u, like: true})
-					}
-					return
-				}
-				out = append(out, span{start: at + t.Start, end: at + t.End, unit: u, part: !m.exact[string(t.Text)]})
-			})
+	m.cutter.EachOf(text, &m.pairs, func(t words.Term) {
+		u, ok := m.unit[string(t.Text)]
+		if !ok {
+			if u := m.like(t.Text); u >= 0 {
+				out = append(out, span{start: t.Start, end: t.End, unit: u, like: true})
+			}
+			return
 		}
-		at += n
-	}
+		out = append(out, span{start: t.Start, end: t.End, unit: u, part: !m.exact[string(t.Text)]})
+	})
 	return out
-}
-
-// chunk returns the length of the first piece of text, cut where no word is.
-func chunk(text string) int {
-	if len(text) <= chunkBytes {
-		return len(text)
-	}
-	if i := strings.LastIndexAny(text[:chunkBytes], " \n\t,;:()\"'"); i > 0 {
-		return i + 1
-	}
-	n := chunkBytes
-	for n > 1 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
 }
 
 // beginsAlike is how many bytes the forms of a word have in common at least.

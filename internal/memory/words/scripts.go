@@ -24,7 +24,10 @@ func (c *Cutter) unspacedRun(text string, start int, yield func(Term)) int {
 	_, size := utf8.DecodeRuneInString(text[i:])
 	for {
 		next := i + size
-		yield(Term{Text: append(c.lower[:0], text[i:next]...), Start: i, End: next, Kind: Single})
+		wanted := c.wanted == nil || c.wanted.Has(text[i], text[i+1])
+		if wanted {
+			yield(Term{Text: append(c.lower[:0], text[i:next]...), Start: i, End: next, Kind: Single})
+		}
 		if next >= len(text) || classes[text[next]] != high {
 			return next
 		}
@@ -32,7 +35,9 @@ func (c *Cutter) unspacedRun(text string, start int, yield func(Term)) int {
 		if !unspaced(r) {
 			return next
 		}
-		yield(Term{Text: append(c.lower[:0], text[i:next+n]...), Start: i, End: next + n, Kind: Pair})
+		if wanted {
+			yield(Term{Text: append(c.lower[:0], text[i:next+n]...), Start: i, End: next + n, Kind: Pair})
+		}
 		i, size = next, n
 	}
 }

@@ -46,7 +46,7 @@ type Cutter struct {
 	lower  [MaxTerm]byte
 	bounds []int
 	seen   seen
-	wanted *Pairs // if not nil, other terms need not be stemmed
+	wanted *Pairs // if not nil, other terms need be neither stemmed nor yielded
 }
 
 // NewCutter returns a Cutter. It holds about 600 KB once it is warm.
@@ -99,32 +99,6 @@ func (c *Cutter) Each(text string, yield func(Term)) {
 			i++
 		}
 	}
-}
-
-// EachOf is [Cutter.Each] for somebody who looks for certain terms: words that do
-// not begin as one of them may be yielded without being stemmed, which is most of
-// the work.
-func (c *Cutter) EachOf(text string, wanted *Pairs, yield func(Term)) {
-	c.wanted = wanted
-	defer func() { c.wanted = nil }()
-	c.Each(text, yield)
-}
-
-// Pairs is a set of first two bytes of terms.
-type Pairs [1 << 16 / 64]uint64
-
-// Add adds what a term begins with.
-func (p *Pairs) Add(term string) {
-	if len(term) > 1 {
-		n := uint16(term[0])<<8 | uint16(term[1])
-		p[n/64] |= 1 << (n % 64)
-	}
-}
-
-// Has reports whether a term may begin so.
-func (p *Pairs) Has(first, second byte) bool {
-	n := uint16(first)<<8 | uint16(second)
-	return p[n/64]&(1<<(n%64)) != 0
 }
 
 // compound yields the terms of the run of words and joints that begins at
@@ -264,10 +238,7 @@ func (c *Cutter) stemmed(s string) []byte {
 		}
 	}
 	if c.wanted != nil && len(low) > 1 && !c.wanted.Has(low[0], low[1]) {
-		// A stem begins as its word does, but for irregular forms and "dying".
-		if _, ok := irregular()[string(low)]; !ok && string(low[max(len(low)-4, 0):]) != "ying" {
-			return low
-		}
+		return low
 	}
 	return c.stems.of(low)
 }

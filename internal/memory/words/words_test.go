@@ -129,11 +129,25 @@ func BenchmarkTokenize(b *testing.B) {
 // TestLookingForTermsFindsTheSame compares cutting everything with looking for
 // some of the terms.
 func TestLookingForTermsFindsTheSame(t *testing.T) {
-	const text = "They were connecting dying skies; he went and took the children's ParseHTTPHeaders to internal/caches_test.go, naïve 缓存 failures"
+	lookForEach(t, "They were connecting dying skies; he went and took the children's ParseHTTPHeaders to internal/caches_test.go, naïve 缓存 failures")
+}
+
+// FuzzLookingForTerms does so with any text.
+func FuzzLookingForTerms(f *testing.F) {
+	for _, s := range []string{"__init__.py HTTPServer2x", "Überprüfung der ÄÖ_x.Y", "修改HTTP接口", "a-é.B_ c.-d", "lying, tied and gone.", "\xff\xfeA\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(lookForEach)
+}
+
+func lookForEach(t *testing.T, text string) {
 	all, some := words.NewCutter(), words.NewCutter()
 	var terms []string
 	all.Each(text, func(term words.Term) { terms = append(terms, string(term.Text)) })
-	for _, wanted := range terms {
+	for _, wanted := range terms[:min(len(terms), 100)] {
+		if len(wanted) < 2 {
+			continue // no text is looked through for one letter
+		}
 		var pairs words.Pairs
 		pairs.Add(wanted)
 		count := func(each func(func(words.Term))) (n int) {
@@ -150,4 +164,24 @@ func TestLookingForTermsFindsTheSame(t *testing.T) {
 			t.Errorf("%q: found %d times, not %d", wanted, got, want)
 		}
 	}
+}
+
+// TestStemsBeginAsTheirWords is what passing over words relies on.
+func TestStemsBeginAsTheirWords(t *testing.T) {
+	c := words.NewCutter()
+	var b strings.Builder
+	for first := 'a'; first <= 'z'; first++ {
+		for second := 'a'; second <= 'z'; second++ {
+			for _, rest := range []string{"", "s", "ed", "ing", "ies", "ied", "ying", "ly", "e", "er", "ness", "tional", "ized"} {
+				b.WriteString(string(first) + string(second) + rest + " ")
+			}
+		}
+	}
+	c.Each(b.String(), func(term words.Term) {
+		var pairs words.Pairs
+		pairs.Add(string(term.Text))
+		if word := b.String()[term.Start:term.End]; !pairs.Has(word[0], word[1]) {
+			t.Errorf("%q is not looked for as %q", word, term.Text)
+		}
+	})
 }
