@@ -54,6 +54,9 @@ func (x *Index) Search(q Query, limit int) (hits []Hit, total int, err error) {
 	if err := s.read(); err != nil {
 		return nil, 0, err
 	}
+	if limit == 0 && q.counts() {
+		return nil, s.found, nil
+	}
 	best := &top{limit: limit}
 	for i := range s.parts {
 		n, err := s.part(i, best)
@@ -100,6 +103,11 @@ func (x *Index) Among(q Query, docs []int64) (out []int64, err error) {
 	return out, nil
 }
 
+// counts reports whether as many documents are asked for as have one term.
+func (q Query) counts() bool {
+	return len(q.All)+len(q.Prefix)+len(q.Not)+len(q.Scope) == 0 && len(q.Any) == 1 && q.From == 0 && q.Before == 0
+}
+
 func (q Query) during(at int64) bool {
 	return (q.From == 0 || at >= q.From) && (q.Before == 0 || at < q.Before)
 }
@@ -114,6 +122,7 @@ type search struct {
 	ends  []int     // where each ends
 	some  []posting
 	sums  []float32
+	found int // postings of the first unit
 }
 
 // unit is a term that a document is scored by, or several that count as one.
@@ -179,6 +188,9 @@ func (s *search) read() error {
 			s.ends = append(s.ends, len(s.all))
 			found[i] += len(s.all) - from
 		}
+	}
+	if s.found = 0; len(found) > 0 {
+		s.found = found[0]
 	}
 	n := float64(s.index.live)
 	for i := range s.units {

@@ -88,33 +88,30 @@ func (r *Recall) matches(a asked) []store.Match {
 
 // weigh tells how much each unit says: the rarer it is in this memory, the more.
 func (r *Recall) weigh(ctx context.Context, a *asked) error {
-	h, err := r.store.Health(ctx)
-	if err != nil {
-		return err
-	}
+	memories := r.store.Indexed()
 	for i := range a.units {
 		u := &a.units[i]
-		n, err := r.frequency(ctx, u.term, h.Memories)
+		n, err := r.frequency(ctx, u.term, memories)
 		if err != nil {
 			return err
 		}
-		u.known, u.weight = n, rarity(n, h.Memories)
+		u.known, u.weight = n, rarity(n, memories)
 		if u.weak {
 			u.weight *= weakPair
 		}
 		a.weight += u.weight
 		kept := u.parts[:0:0]
 		for _, p := range u.parts {
-			if n, err = r.frequency(ctx, p, h.Memories); err != nil {
+			if n, err = r.frequency(ctx, p, memories); err != nil {
 				return err
 			}
-			if !isCommon(n, h.Memories) {
+			if !isCommon(n, memories) {
 				kept = append(kept, p)
 			}
 		}
 		u.parts = kept
 	}
-	return r.spell(ctx, a, h.Memories)
+	return r.spell(ctx, a, memories)
 }
 
 // rarity is the weight of a word that is in n of total memories, as in BM25.

@@ -1,7 +1,10 @@
 package recall
 
 import (
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode"
 
 	"ambry.dev/ambry"
@@ -28,6 +31,31 @@ type look struct {
 // restCounts is how much a word counts in often that no person says: answers and
 // outputs are long, and a word in them says less of what the turn is about.
 const restCounts = 0.25
+
+// maxLookers is on how many cores memories are looked at.
+const maxLookers = 4
+
+// lookAtAll reads memories, several at a time.
+func (r *Recall) lookAtAll(m *matcher, texts []store.Text) []look {
+	out := make([]look, len(texts))
+	var next atomic.Int64
+	read := func(m *matcher) {
+		for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
+			out[i] = lookAt(m, texts[i])
+		}
+	}
+	var others sync.WaitGroup
+	for range min(len(texts), runtime.GOMAXPROCS(0), maxLookers) - 1 {
+		others.Go(func() {
+			c := r.borrow()
+			defer r.cutters.Put(c)
+			read(m.with(c))
+		})
+	}
+	read(m)
+	others.Wait()
+	return out
+}
 
 // lookAt reads a memory.
 func lookAt(m *matcher, t store.Text) look {

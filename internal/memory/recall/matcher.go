@@ -50,6 +50,14 @@ func newMatcher(c *words.Cutter, a asked) *matcher {
 	return m
 }
 
+// with returns a matcher of the same for another goroutine, which has its own
+// cutter.
+func (m *matcher) with(c *words.Cutter) *matcher {
+	other := *m
+	other.cutter = c
+	return &other
+}
+
 func (m *matcher) add(term string, unit int) {
 	m.unit[term] = unit
 	m.pairs.Add(term)

@@ -191,7 +191,7 @@ func harmless(s string) string {
 
 func harmful(r rune) bool {
 	switch {
-	case r == '\n' || r == '\t':
+	case ' ' <= r && r < 0x7f, r == '\n', r == '\t':
 		return false
 	case r == utf8.RuneError:
 		return true

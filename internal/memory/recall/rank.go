@@ -55,15 +55,13 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		}
 		texts = append(texts, more...)
 	}
-	m := newMatcher(c, a)
 	out := make([]ranked, 0, len(texts))
-	for _, t := range texts {
-		l := lookAt(m, t)
+	for i, l := range r.lookAtAll(newMatcher(c, a), texts) {
 		if slices.Contains(l.phrases, false) {
 			continue
 		}
-		out = append(out, ranked{text: t, passage: l.best, look: l})
-		out[len(out)-1].signs[byWords] = scores[t.Row]
+		out = append(out, ranked{text: texts[i], passage: l.best, look: l})
+		out[len(out)-1].signs[byWords] = scores[texts[i].Row]
 	}
 	r.weighMeaning(a, out, alike)
 	judgeApart(c, a, out, r.now())

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -125,14 +126,18 @@ func (p *packer) pack(encoded []byte) []byte {
 type unpacker struct {
 	zstd    *zstd.Decoder
 	parsers *fastjson.ParserPool
+	buffers *sync.Pool // of *[]byte
 }
+
+// maxBuffer bounds the room that is kept for the next turn.
+const maxBuffer = 1 << 20
 
 func newUnpacker() unpacker {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(maxReaders), zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err) // the options are ours
 	}
-	return unpacker{zstd: d, parsers: &fastjson.ParserPool{}}
+	return unpacker{zstd: d, parsers: &fastjson.ParserPool{}, buffers: &sync.Pool{New: func() any { return new([]byte) }}}
 }
 
 func (u unpacker) unpack(packed []byte) (body, error) {
@@ -150,9 +155,14 @@ func (u unpacker) unpack(packed []byte) (body, error) {
 // unpackShown is unpack for a search, which looks at many turns and at few of
 // their fields: the visible messages with their role, texts, calls and places.
 func (u unpacker) unpackShown(packed []byte) ([]message, error) {
-	encoded, err := u.zstd.DecodeAll(packed, nil)
+	buffer := u.buffers.Get().(*[]byte)
+	encoded, err := u.zstd.DecodeAll(packed, (*buffer)[:0])
 	if err != nil {
 		return nil, fmt.Errorf("unpack a turn: %w", err)
+	}
+	if cap(encoded) <= maxBuffer {
+		*buffer = encoded
+		defer u.buffers.Put(buffer)
 	}
 	p := u.parsers.Get()
 	defer u.parsers.Put(p)

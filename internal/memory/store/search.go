@@ -3,8 +3,12 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"ambry.dev/ambry"
@@ -69,6 +73,9 @@ func (s *Store) Count(ctx context.Context, m Match) (int, error) {
 	_, n, err := s.Candidates(ctx, m, 0)
 	return n, err
 }
+
+// Indexed returns how many memories can be found.
+func (s *Store) Indexed() int64 { return s.index.Len() }
 
 // Spellings returns the terms of the index that begin so, in order, at most limit.
 func (s *Store) Spellings(_ context.Context, beginning string, limit int) ([]string, error) {
@@ -195,18 +202,39 @@ func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]T
 		if err != nil {
 			return fmt.Errorf("read texts: %w", err)
 		}
-		out = make([]Text, 0, len(texts))
-		for _, t := range texts {
+		out = make([]Text, len(texts))
+		return atOnce(len(texts), func(i int) (err error) {
+			t := &texts[i]
 			if t.packed != nil {
-				if t.Said, err = s.said(r, t.packed, t.turn, t.Source); err != nil {
-					return err
-				}
+				t.Said, err = s.said(r, t.packed, t.turn, t.Source)
 			}
-			out = append(out, t.Text)
-		}
-		return nil
+			out[i] = t.Text
+			return err
+		})
 	})
 	return out, err
+}
+
+// atOnce calls f for each of n, on as many cores as there are readers. It returns
+// one of the errors.
+func atOnce(n int, f func(i int) error) error {
+	workers := min(n, runtime.GOMAXPROCS(0), maxReaders)
+	errs := make([]error, workers)
+	var next atomic.Int64
+	work := func(w int) {
+		for i := int(next.Add(1)) - 1; i < n && errs[w] == nil; i = int(next.Add(1)) - 1 {
+			errs[w] = f(i)
+		}
+	}
+	var others sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		others.Go(func() { work(w) })
+	}
+	if workers > 0 {
+		work(0)
+	}
+	others.Wait()
+	return errors.Join(errs...)
 }
 
 // packedText is a Text whose turn is not unpacked yet.
