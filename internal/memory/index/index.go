@@ -212,8 +212,9 @@ type part interface {
 	find(doc int64) (uint32, bool)
 	// list appends the postings of a term, by document.
 	list(to []posting, term string) ([]posting, error)
-	// terms appends the terms that begin so, in order, at most limit of them.
-	terms(to []string, beginning string, limit int) ([]string, error)
+	// terms appends of the first terms that begin so, limit at most, those that
+	// keep keeps, in order.
+	terms(to []string, beginning string, limit int, keep func([]byte) bool) ([]string, error)
 }
 
 func (x *Index) parts() []part {
@@ -232,14 +233,15 @@ type documents struct {
 	dead  bits
 }
 
-// Terms returns the terms that begin so, in order, at most limit of them.
-func (x *Index) Terms(beginning string, limit int) ([]string, error) {
+// Terms returns the terms that begin so and that keep keeps, in order. It reads
+// no more than limit of them in a file, and returns no more.
+func (x *Index) Terms(beginning string, limit int, keep func(term []byte) bool) ([]string, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var out []string
 	for _, p := range x.parts() {
 		var err error
-		if out, err = p.terms(out, beginning, limit); err != nil {
+		if out, err = p.terms(out, beginning, limit, keep); err != nil {
 			return nil, err
 		}
 	}

@@ -401,9 +401,13 @@ func TestBeginnings(t *testing.T) {
 		t.Errorf("%d of its own, %v", n, err)
 	}
 	for limit, want := range map[int][]string{2: {"parade", "pars"}, 9: {"parade", "pars", "parse", "parser", "parsnip"}} {
-		if got, err := l.x.Terms("pa", limit); err != nil || !slices.Equal(got, want) {
+		if got, err := l.x.Terms("pa", limit, func([]byte) bool { return true }); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
+	}
+	long := func(term []byte) bool { return len(term) > 5 }
+	if got, err := l.x.Terms("p", 9, long); err != nil || !slices.Equal(got, []string{"parade", "parser", "parsnip"}) {
+		t.Errorf("got %v, %v of the long ones", got, err)
 	}
 }
 

@@ -206,7 +206,7 @@ func (s *search) list(p part, u unit) (err error) {
 		s.all, err = p.list(s.all, u.term)
 		return err
 	}
-	terms, err := p.terms(nil, u.term, math.MaxInt)
+	terms, err := p.terms(nil, u.term, math.MaxInt, func([]byte) bool { return true })
 	if err != nil {
 		return err
 	}

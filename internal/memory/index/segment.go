@@ -323,14 +323,15 @@ func decode(to []posting, data []byte, n int, below uint64) ([]posting, error) {
 	return to, nil
 }
 
-func (s *segment) terms(to []string, beginning string, limit int) ([]string, error) {
+func (s *segment) terms(to []string, beginning string, limit int, keep func([]byte) bool) ([]string, error) {
 	for i := max(s.blockOf(beginning), 0); i < len(s.first) && limit > 0; i++ {
 		more := true
 		err := s.block(i, func(t []byte, _ word) bool {
 			switch {
 			case bytes.HasPrefix(t, []byte(beginning)):
-				to = append(to, string(t))
-				limit--
+				if limit--; keep(t) {
+					to = append(to, string(t))
+				}
 			case string(t) > beginning:
 				more = false
 			}

@@ -11,10 +11,13 @@ type tail struct {
 	documents
 	place map[int64]uint32 // of the documents that are not dead
 	lists map[string][]posting
-	n     int // postings
+	begin map[[2]byte][]string // the terms of lists by what they begin with
+	n     int                  // postings
 }
 
-func newTail() *tail { return &tail{place: map[int64]uint32{}, lists: map[string][]posting{}} }
+func newTail() *tail {
+	return &tail{place: map[int64]uint32{}, lists: map[string][]posting{}, begin: map[[2]byte][]string{}}
+}
 
 func (t *tail) add(d document) {
 	place := uint32(len(t.ids))
@@ -27,7 +30,9 @@ func (t *tail) add(d document) {
 		if list, ok := t.lists[c.term]; ok {
 			t.lists[c.term] = append(list, p)
 		} else {
-			t.lists[strings.Clone(c.term)] = []posting{p} // the text it is of need not be kept
+			term := strings.Clone(c.term) // the text it is of need not be kept
+			t.lists[term] = []posting{p}
+			t.begin[firstTwo(term)] = append(t.begin[firstTwo(term)], term)
 		}
 	}
 }
@@ -54,15 +59,32 @@ func (t *tail) list(to []posting, term string) ([]posting, error) {
 	return append(to, t.lists[term]...), nil
 }
 
-func (t *tail) terms(to []string, beginning string, limit int) ([]string, error) {
+// firstTwo returns what a term begins with, its first byte twice if it is alone.
+func firstTwo(term string) [2]byte { return [2]byte{term[0], term[min(1, len(term)-1)]} }
+
+func (t *tail) terms(to []string, beginning string, limit int, keep func([]byte) bool) ([]string, error) {
 	var found []string
-	for term := range t.lists {
-		if strings.HasPrefix(term, beginning) {
-			found = append(found, term)
+	look := func(terms []string) {
+		for _, term := range terms {
+			if strings.HasPrefix(term, beginning) {
+				found = append(found, term)
+			}
+		}
+	}
+	if len(beginning) > 1 {
+		look(t.begin[firstTwo(beginning)])
+	} else {
+		for _, terms := range t.begin {
+			look(terms)
 		}
 	}
 	slices.Sort(found)
-	return append(to, found[:min(limit, len(found))]...), nil
+	for _, term := range found[:min(limit, len(found))] {
+		if keep([]byte(term)) {
+			to = append(to, term)
+		}
+	}
+	return to, nil
 }
 
 // sorted returns the documents that are not dead, by id, with the place that

@@ -107,7 +107,7 @@ func (l *look) read(m *matcher, text string, at ambry.Source, counts float64) {
 		}
 	}
 	if len(m.asked.phrases) == 0 && len(m.asked.units) > 1 {
-		literal = indexFold(text, m.asked.literal)
+		literal = m.literal.index(text)
 	}
 	p := passageOf(m, text, literal)
 	p.source = at

@@ -13,6 +13,8 @@ type matcher struct {
 	means  map[string]int   // term → unit that means about the same
 	begin  map[string][]int // first bytes of a term → units
 	asked  asked
+
+	literal *needle // all that was asked
 }
 
 // span is a place in a text where a unit is.
@@ -25,6 +27,7 @@ type span struct {
 
 func newMatcher(c *words.Cutter, a asked) *matcher {
 	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, begin: map[string][]int{}, means: map[string]int{}, asked: a}
+	m.literal = newNeedle(a.literal)
 	for i, u := range a.units {
 		m.add(u.term, i)
 		m.exact[u.term] = true

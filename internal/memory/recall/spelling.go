@@ -68,14 +68,19 @@ func (r *Recall) nearest(ctx context.Context, term string, memories int64) (stri
 	if len(word) >= minTwoWrong {
 		wrong = 2
 	}
+	most := wrong
+	near := func(other []byte) bool {
+		n := utf8.RuneCount(other)
+		return n >= len(word)-most && n <= len(word)+most && misspelled(string(other))
+	}
 	best := ""
 	for _, begins := range beginnings(term, memories) {
-		known, err := r.store.Spellings(ctx, begins, maxSpellings)
+		known, err := r.store.Spellings(ctx, begins, maxSpellings, near)
 		if err != nil {
 			return "", err
 		}
 		for _, k := range known {
-			if d := mistakes(word, []rune(k), wrong); d <= wrong && d > 0 && misspelled(k) {
+			if d := mistakes(word, []rune(k), wrong); d <= wrong && d > 0 {
 				if wrong, best = d-1, k; d == 1 {
 					return best, nil
 				}

@@ -77,9 +77,10 @@ func (s *Store) Count(ctx context.Context, m Match) (int, error) {
 // Indexed returns how many memories can be found.
 func (s *Store) Indexed() int64 { return s.index.Len() }
 
-// Spellings returns the terms of the index that begin so, in order, at most limit.
-func (s *Store) Spellings(_ context.Context, beginning string, limit int) ([]string, error) {
-	out, err := s.index.Terms(beginning, limit)
+// Spellings returns the terms of the index that begin so and that keep keeps, in
+// order. It reads about limit of them.
+func (s *Store) Spellings(_ context.Context, beginning string, limit int, keep func(term []byte) bool) ([]string, error) {
+	out, err := s.index.Terms(beginning, limit, keep)
 	if err != nil {
 		return nil, fmt.Errorf("read the vocabulary: %w", err)
 	}

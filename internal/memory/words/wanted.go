@@ -47,11 +47,23 @@ func (p *Pairs) skim(text string, start int) (end int, may bool) {
 			if (before == under || before == joint || class == large) && i+1 < len(text) && p.Has(folded[text[i]], folded[text[i+1]]) {
 				return i, true
 			}
+			for class != large && class != under && i+1 < len(text) && plain[text[i+1]] { // most letters begin nothing
+				i++
+				class = small
+			}
 		}
 		before = class
 	}
 	return len(text), false
 }
+
+// plain are the bytes that only go on with a word.
+var plain = func() (t [256]bool) {
+	for i, class := range classes {
+		t[i] = class == small || class == digit
+	}
+	return t
+}()
 
 // folded is every byte, ASCII letters in lower case.
 var folded = func() (t [256]byte) {
