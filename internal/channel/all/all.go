@@ -5,6 +5,7 @@ package all
 import (
 	"ambry.dev/ambry/internal/channel"
 	"ambry.dev/ambry/internal/channel/dingtalk"
+	"ambry.dev/ambry/internal/channel/feishu"
 	"ambry.dev/ambry/internal/channel/imessage"
 	"ambry.dev/ambry/internal/channel/irc"
 	"ambry.dev/ambry/internal/channel/ntfy"
@@ -16,6 +17,7 @@ import (
 func Providers() []channel.Provider {
 	return []channel.Provider{
 		telegram.Provider(),
+		feishu.Provider(),
 		dingtalk.Provider(),
 		irc.Provider(),
 		ntfy.Provider(),
