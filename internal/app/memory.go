@@ -116,18 +116,36 @@ func (s *service) ownPort(m *memoryRuntime, port uint16) bool {
 
 // notes is the memory as the bridge asks it: a note has its secrets taken out
 // here, before it goes on.
-type notes struct{ *memoryRuntime }
+type notes struct {
+	*memoryRuntime
+	forgets forgetting
+}
 
 // Add adds a note.
 func (n notes) Add(ctx context.Context, note ambry.Note, key string) (ambry.Memory, error) {
 	return n.memoryRuntime.Add(ctx, redact.CleanNote(note), key)
 }
 
+// Forget deletes a memory, also from what hooks keep.
+func (n notes) Forget(ctx context.Context, id, key string) (ambry.Forgotten, error) {
+	n.forgets.settle(ctx, remembered, false)
+	return n.memoryRuntime.Forget(ctx, id, key)
+}
+
 // as returns the memory as an agent asks it.
-func (n notes) as(agent string) mcp.Memory { return agentNotes{n.Client.As(agent)} }
+func (n notes) as(agent string) mcp.Memory { return agentNotes{n.Client.As(agent), n.forgets} }
 
 // agentNotes is the memory as one agent asks it over the bridge.
-type agentNotes struct{ *remote.Client }
+type agentNotes struct {
+	*remote.Client
+	forgets forgetting
+}
+
+// Forget deletes a memory, also from what hooks keep.
+func (n agentNotes) Forget(ctx context.Context, id, key string) (ambry.Forgotten, error) {
+	n.forgets.settle(ctx, remembered, false)
+	return n.Client.Forget(ctx, id, key)
+}
 
 // Add adds a note.
 func (n agentNotes) Add(ctx context.Context, note ambry.Note, key string) (ambry.Memory, error) {

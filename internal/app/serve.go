@@ -124,7 +124,8 @@ func (s *service) run(ctx context.Context) error {
 		return err
 	}
 	others := s.newUpstreams()
-	bridge := mcp.NewBridge(&mcp.Server{Memory: notes{memory}, As: notes{memory}.as, Version: s.options.Version, Log: s.log, Others: others})
+	own := notes{memory, s.newForgetting(memory, spool)}
+	bridge := mcp.NewBridge(&mcp.Server{Memory: own, As: own.as, Version: s.options.Version, Log: s.log, Others: others})
 	scans := consenting{scanner, spool, s.log}
 	keeper := s.newKeeper(scans, memory, bus)
 	handler, _ := web.New(s.webConfig(), s.newServer(scans, skills, memory, bus, bridge, others, keeper).Routes())
@@ -219,7 +220,7 @@ func (s *service) webConfig() web.Config {
 	}
 }
 
-func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge, others *upstream.Pool, keeper *keep.Keeper) *server.Server {
+func (s *service) newServer(scans consenting, skills *skill.Skills, memory *memoryRuntime, bus *event.Bus, bridge *mcp.Bridge, others *upstream.Pool, keeper *keep.Keeper) *server.Server {
 	return &server.Server{
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
@@ -234,7 +235,7 @@ func (s *service) newServer(scans server.Scans, skills *skill.Skills, memory *me
 		Data:           keeper,
 		Care:           memory,
 		Health:         func(ctx context.Context) ambry.Health { return s.health(ctx, memory) },
-		Memory:         web.NewProxy(web.ProxyConfig{Target: memory.target, DialContext: s.outgoing.DialContext}),
+		Memory:         s.newForgetting(memory, scans.spool),
 		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),
 		Bridge:         bridge, MCPToken: s.file.MCPToken,
 		Upstreams: others.Status, Tokens: s.tokens,

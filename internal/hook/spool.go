@@ -38,6 +38,7 @@ type Spool struct {
 	Logger    *slog.Logger
 
 	mu      sync.Mutex // guards changes of Dir
+	taking  sync.Mutex // held by who gives turns to the memory
 	changed chan struct{}
 	once    sync.Once
 }
@@ -131,8 +132,10 @@ func (s *Spool) Take(ctx context.Context) error {
 	if !s.Permitted() {
 		return nil
 	}
-	tidy(turnsDir(s.Dir), "", staleTurn)
-	tidy(spoolDir(s.Dir), tempSuffix, staleTurn)
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	tidy(turnsDir(s.Dir), "", "", staleTurn)
+	tidy(spoolDir(s.Dir), tempSuffix, "", staleTurn)
 	entries, err := os.ReadDir(spoolDir(s.Dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -200,13 +203,13 @@ func (s *Spool) give(ctx context.Context, path string) error {
 const tempSuffix = "-tmp"
 
 // tidy removes files of a kind that nobody came back for.
-func tidy(dir, suffix string, age time.Duration) {
+func tidy(dir, suffix, prefix string, age time.Duration) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // none there
 	}
 	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); strings.HasSuffix(e.Name(), suffix) && old(path, age) {
+		if path := filepath.Join(dir, e.Name()); strings.HasSuffix(e.Name(), suffix) && strings.HasPrefix(e.Name(), prefix) && old(path, age) {
 			os.Remove(path)
 		}
 	}

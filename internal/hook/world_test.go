@@ -167,3 +167,19 @@ func (b broken) Search(context.Context, ambry.Query) (ambry.Answer, error) {
 func (b broken) Sessions(context.Context, ambry.SessionsQuery) (ambry.Sessions, error) {
 	return ambry.Sessions{}, b.err
 }
+
+func (w *world) read(path string) []byte {
+	w.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return data
+}
+
+func (w *world) write(path string, data []byte) {
+	w.t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}

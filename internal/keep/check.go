@@ -148,7 +148,7 @@ func hintFor(dir, name string) string {
 	case dir == "exports":
 		return "an export of yours; remove it with --remove-exports"
 	case dir == "hooks":
-		return "a turn that a hook told of and that is about to be remembered; then forget it"
+		return "a turn that a hook told of meanwhile; forget it again. Or the name of a directory"
 	case strings.HasPrefix(name, memoryName):
 		return "in what is remembered, or in the name of a directory, a file or a branch that stays; \"ambry forget --project\" deletes all of a project"
 	case strings.HasPrefix(name, "app.db"):
