@@ -9,6 +9,7 @@ import (
 	"ambry.dev/ambry/internal/channel/imessage"
 	"ambry.dev/ambry/internal/channel/irc"
 	"ambry.dev/ambry/internal/channel/ntfy"
+	"ambry.dev/ambry/internal/channel/slack"
 	"ambry.dev/ambry/internal/channel/telegram"
 	"ambry.dev/ambry/internal/channel/wechat"
 )
@@ -17,6 +18,7 @@ import (
 func Providers() []channel.Provider {
 	return []channel.Provider{
 		telegram.Provider(),
+		slack.Provider(),
 		feishu.Provider(),
 		dingtalk.Provider(),
 		irc.Provider(),

@@ -74,6 +74,7 @@ func newServer(t *testing.T) *server {
 		faults: map[string][]fault{}, moved: map[int64]int64{},
 	}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Config.SetKeepAlivesEnabled(false) // so that a cut meets what is being asked, and nothing that comes after
 	t.Cleanup(s.Server.Close)
 	t.Cleanup(s.Server.CloseClientConnections)
 	return s
@@ -171,6 +172,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if f := s.faults[rest]; len(f) > 0 {
 		s.faults[rest] = f[1:]
+		if rest == "getUpdates" {
+			var in poll
+			_ = json.NewDecoder(r.Body).Decode(&in)
+			s.forget(in.Offset)
+		}
 		s.mu.Unlock()
 		w.WriteHeader(f[0].status)
 		_, _ = io.WriteString(w, f[0].body)
@@ -239,9 +245,7 @@ func (s *server) updates(w http.ResponseWriter, r *http.Request) {
 	end := time.After(time.Duration(in.Timeout) * time.Second)
 	for {
 		s.mu.Lock()
-		for len(s.pending) > 0 && s.pending[0]["update_id"].(int64) < in.Offset {
-			s.pending = s.pending[1:]
-		}
+		s.forget(in.Offset)
 		batch, news := append([]map[string]any{}, s.pending...), s.news
 		s.mu.Unlock()
 		if len(batch) > 0 || in.Timeout == 0 {
@@ -259,6 +263,13 @@ func (s *server) updates(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
+	}
+}
+
+// forget drops what was confirmed; the caller has the lock.
+func (s *server) forget(below int64) {
+	for len(s.pending) > 0 && s.pending[0]["update_id"].(int64) < below {
+		s.pending = s.pending[1:]
 	}
 }
 

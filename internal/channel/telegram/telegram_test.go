@@ -1,13 +1,11 @@
 package telegram
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -23,88 +21,18 @@ func TestProvider(t *testing.T) {
 	channeltest.Run(t, Provider(), func(t *testing.T) channeltest.World { return newServer(t).world() })
 }
 
-// harness runs a link and has what it passes on.
-type harness struct {
-	t        *testing.T
-	link     channel.Link
-	client   *http.Client
-	ready    chan channel.Identity
-	received chan channel.Message
-	end      chan error
-	stop     context.CancelFunc
-
-	mu      sync.Mutex
-	sends   []channel.Send
-	refuses error
-}
-
-func (h *harness) Connected(who channel.Identity) { h.ready <- who }
-
-func (h *harness) Receive(_ context.Context, m channel.Message, send channel.Send) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.refuses != nil {
-		return h.refuses
-	}
-	h.sends = append(h.sends, send)
-	h.received <- m
-	return nil
-}
-
-func (h *harness) Cursor() string                     { return "" }
-func (h *harness) Keep(context.Context, string) error { return errors.New("nothing is kept") }
-
-// begin makes a link; run runs it.
-func begin(t *testing.T, s *server) *harness {
+// begin makes a link; running runs it too.
+func begin(t *testing.T, s *server) *channeltest.Ears {
 	t.Helper()
-	transport := &http.Transport{}
-	h := &harness{
-		t: t, client: &http.Client{Transport: transport},
-		ready: make(chan channel.Identity, 10), received: make(chan channel.Message, 100), end: make(chan error, 1),
-	}
-	var err error
-	h.link, err = s.link(channel.Access{Values: map[string]string{fieldToken: testToken}, HTTP: h.client, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(transport.CloseIdleConnections)
-	return h
+	return channeltest.Open(t, s.link, map[string]string{fieldToken: testToken})
 }
 
-func (h *harness) run() {
-	ctx, stop := context.WithCancel(h.t.Context())
-	h.stop = stop
-	go func() { h.end <- h.link.Run(ctx, h) }()
-	h.t.Cleanup(stop)
-}
-
-func running(t *testing.T, s *server) *harness {
+func running(t *testing.T, s *server) *channeltest.Ears {
 	t.Helper()
 	h := begin(t, s)
-	h.run()
-	await(t, h.ready)
+	h.Run()
+	channeltest.Await(t, h.Ready)
 	return h
-}
-
-const patience = 20 * time.Second
-
-func await[T any](t *testing.T, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatal("it does not come")
-		panic("not reached")
-	}
-}
-
-// send answers what was received n-th.
-func (h *harness) send(n int, text string) error {
-	h.mu.Lock()
-	send := h.sends[n]
-	h.mu.Unlock()
-	return send(h.t.Context(), text)
 }
 
 func TestATokenThatCannotBeOneIsNamed(t *testing.T) {
@@ -151,17 +79,14 @@ func TestWhoeverIsAskedInAGroupAnswersThere(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.message["chat"], c.message["from"] = group(-100), from
 			s.write(c.message)
-			m := await(t, h.received)
+			m := channeltest.Await(t, h.Heard)
 			if m.Text != c.text || m.Mentioned != c.mentioned || !m.Group || m.Chat != c.chat || m.Sender != "7" || m.Name != "Ann Lee" {
 				t.Errorf("received %+v", m)
 			}
-			h.mu.Lock()
-			n := len(h.sends) - 1
-			h.mu.Unlock()
-			if err := h.send(n, "hello @ann and ann@example.org"); err != nil {
+			if err := m.Send(t.Context(), "hello @ann and ann@example.org"); err != nil {
 				t.Fatal(err)
 			}
-			if got := await(t, s.sent); got.Live != "" || got.Text != "hello @ann and ann@example.org" {
+			if got := channeltest.Await(t, s.sent); got.Live != "" || got.Text != "hello @ann and ann@example.org" {
 				t.Errorf("heard %+v", got)
 			}
 			s.mu.Lock()
@@ -191,7 +116,7 @@ func TestOnlyWhatPeopleWriteIsPassedOn(t *testing.T) {
 	s.tell(map[string]any{"edited_message": map[string]any{"text": "edited"}})
 	s.mu.Unlock()
 	s.write(map[string]any{"chat": private, "from": ann, "text": "hello"})
-	if m := await(t, h.received); m.Text != "hello" || m.Name != "ann_lee" || m.Group || m.Mentioned {
+	if m := channeltest.Await(t, h.Heard); m.Text != "hello" || m.Name != "ann_lee" || m.Group || m.Mentioned {
 		t.Errorf("received %+v", m)
 	}
 }
@@ -199,11 +124,9 @@ func TestOnlyWhatPeopleWriteIsPassedOn(t *testing.T) {
 func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
-	h.mu.Lock()
-	h.refuses = errors.New("the disk is full")
-	h.mu.Unlock()
+	h.Refuse(errors.New("the disk is full"))
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "keep it"})
-	if err := await(t, h.end); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := channeltest.Await(t, h.End); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("Run ends with %v", err)
 	}
 	s.mu.Lock()
@@ -213,11 +136,9 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 		}
 	}
 	s.mu.Unlock()
-	h.mu.Lock()
-	h.refuses = nil
-	h.mu.Unlock()
-	h.run()
-	if m := await(t, h.received); m.Text != "keep it" {
+	h.Refuse(nil)
+	h.Run()
+	if m := channeltest.Await(t, h.Heard); m.Text != "keep it" {
 		t.Errorf("received %+v", m)
 	}
 }
@@ -227,22 +148,20 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 func TestNumbersThatBeginAnewLoseNothing(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
-	await(t, s.asked)
-	await(t, s.asked) // it waits for what is new
+	channeltest.Await(t, s.asked)
+	channeltest.Await(t, s.asked) // it waits for what is new
 	s.fail("getUpdates", fault{http.StatusOK, `{"ok":true,"result":[]}`})
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "before"})
-	await(t, h.received)
-	if p := await(t, s.asked); p.Offset != 0 { // the one that confirms was answered by the fault
+	channeltest.Await(t, h.Heard)
+	if p := channeltest.Await(t, s.asked); p.Offset != 0 { // the one that confirms was answered before
 		t.Errorf("asked was %+v", p)
 	}
 	s.mu.Lock()
 	s.pending, s.update = nil, 17
 	s.mu.Unlock()
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "after"})
-	for m := await(t, h.received); m.Text != "after"; m = await(t, h.received) {
-		if m.Text != "before" { // which was not confirmed, and may come again
-			t.Errorf("received %+v", m)
-		}
+	if m := channeltest.Await(t, h.Heard); m.Text != "after" {
+		t.Errorf("received %+v", m.Message)
 	}
 }
 
@@ -250,7 +169,7 @@ func TestAWebhookIsTakenOffByRunAlone(t *testing.T) {
 	s := newServer(t)
 	s.hook = "https://example.org/hook"
 	h := begin(t, s)
-	if _, err := h.link.Check(t.Context()); err != nil {
+	if _, err := h.Link.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
@@ -259,8 +178,8 @@ func TestAWebhookIsTakenOffByRunAlone(t *testing.T) {
 	}
 	s.mu.Unlock()
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "not delivered yet"})
-	h.run()
-	if m := await(t, h.received); m.Text != "not delivered yet" {
+	h.Run()
+	if m := channeltest.Await(t, h.Heard); m.Text != "not delivered yet" {
 		t.Errorf("received %+v", m)
 	}
 }
@@ -289,8 +208,8 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 			s := newServer(t)
 			s.fail(c.method, c.fault)
 			h := begin(t, s)
-			h.run()
-			err := await(t, h.end)
+			h.Run()
+			err := channeltest.Await(t, h.End)
 			if ambry.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\n<") {
 				t.Errorf("got %v (%v)", err, ambry.KindOf(err))
 			}
@@ -307,9 +226,9 @@ func TestATokenThatIsTakenBackEndsIt(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
 	s.revoke()
-	await(t, h.end) // the connection was lost
-	h.run()
-	if err := await(t, h.end); ambry.KindOf(err) != ambry.Unauthorized {
+	channeltest.Await(t, h.End) // the connection was lost
+	h.Run()
+	if err := channeltest.Await(t, h.End); ambry.KindOf(err) != ambry.Unauthorized {
 		t.Errorf("got %v", err)
 	}
 }
@@ -319,16 +238,16 @@ func TestItWaitsAsLongAsTelegramWants(t *testing.T) {
 	s := newServer(t)
 	h := begin(t, s)
 	s.fail("getUpdates", fault{200, `{"ok":true,"result":[]}`}, slow)
-	h.run()
-	await(t, h.ready)
+	h.Run()
+	channeltest.Await(t, h.Ready)
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "hello"})
-	await(t, h.received)
+	m := channeltest.Await(t, h.Heard)
 	s.fail("sendMessage", slow)
 	began := time.Now()
-	if err := h.send(0, "hello Ann"); err != nil || time.Since(began) < time.Second {
+	if err := m.Send(t.Context(), "hello Ann"); err != nil || time.Since(began) < time.Second {
 		t.Errorf("got %v after %v", err, time.Since(began))
 	}
-	if got := await(t, s.sent); got.Text != "hello Ann" {
+	if got := channeltest.Await(t, s.sent); got.Text != "hello Ann" {
 		t.Errorf("heard %+v", got)
 	}
 }
@@ -337,14 +256,14 @@ func TestAnAnswerFollowsAGroupThatHasMoved(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
 	s.say(channeltest.Line{From: channeltest.Ann, In: channeltest.Harbour, Mention: true, Text: "hello"})
-	await(t, h.received)
+	m := channeltest.Await(t, h.Heard)
 	s.mu.Lock()
 	s.moved[groups[channeltest.Harbour]] = groups[channeltest.Basin]
 	s.mu.Unlock()
-	if err := h.send(0, "hello Ann"); err != nil {
+	if err := m.Send(t.Context(), "hello Ann"); err != nil {
 		t.Fatal(err)
 	}
-	if got := await(t, s.sent); got.In != channeltest.Basin {
+	if got := channeltest.Await(t, s.sent); got.In != channeltest.Basin {
 		t.Errorf("heard %+v", got)
 	}
 }
@@ -353,9 +272,9 @@ func TestAnAnswerThatIsRefusedFails(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "hello"})
-	await(t, h.received)
+	m := channeltest.Await(t, h.Heard)
 	s.fail("sendMessage", fault{403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`})
-	if err := h.send(0, "hello Ann"); ambry.KindOf(err) != ambry.UpstreamFailed || !strings.Contains(err.Error(), "blocked") {
+	if err := m.Send(t.Context(), "hello Ann"); ambry.KindOf(err) != ambry.UpstreamFailed || !strings.Contains(err.Error(), "blocked") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -370,14 +289,14 @@ func FuzzUpdate(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h := &harness{t: t, received: make(chan channel.Message, 1)}
+		h := &channeltest.Ears{Heard: make(chan channeltest.Heard, 1)}
 		r := reader{link: &link{log: slog.New(slog.DiscardHandler)}, me: &models.User{ID: botID, Username: botName}, host: h, line: &channel.Line{}}
 		next, err := r.take(t.Context(), []json.RawMessage{data})
 		if err == nil && next == 0 {
 			t.Error("it would come again for ever")
 		}
 		select {
-		case m := <-h.received:
+		case m := <-h.Heard:
 			if m.Text == "" || m.Sender == "" || m.Mentioned && !m.Group || utf8.Valid(data) && !utf8.ValidString(m.Text) {
 				t.Errorf("received %+v", m)
 			}
