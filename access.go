@@ -59,6 +59,25 @@ const AgentHeader = "x-app-agent"
 // agentName is what an agent may be called.
 var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
 
+// maxSessionName is how long the name of a session may be, in bytes.
+const maxSessionName = 128
+
+// SessionName returns s if it can name a session, or a turn in one, as the
+// service takes them; otherwise it is empty.
+func SessionName(s string) string {
+	if len(s) > maxSessionName || s == "." || s == ".." {
+		return ""
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("_.:-", c) >= 0:
+		default:
+			return ""
+		}
+	}
+	return s
+}
+
 // AgentName returns the name under which an agent is known here: agents write
 // their own in several ways, such as "Claude Code" and "claude-code". It is empty
 // if name is none.

@@ -78,7 +78,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 func command(ts *testscript.TestScript, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = ts.Getenv("WORK")
-	for _, v := range []string{"PATH", "WORK", "HOME", "USERPROFILE", "AMBRY_HOME", "TMPDIR", "TMP", "SYSTEMROOT"} {
+	for _, v := range []string{"PATH", "WORK", "HOME", "USERPROFILE", "AMBRY_HOME", "TMPDIR", "TMP", "SYSTEMROOT", "CLAUDE_CODE_SESSION_ID"} {
 		if value := ts.Getenv(v); value != "" {
 			cmd.Env = append(cmd.Env, v+"="+value)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -54,7 +55,7 @@ func (p *program) serveMCP(ctx context.Context, agent string) error {
 	f.agent, f.token = agent, token
 
 	others := mcp.Relay(version, func(ctx context.Context) (string, map[string]string, error) { return p.bridge(ctx, token) }, client.DialContext)
-	server := &mcp.Server{Memory: f, As: func(agent string) mcp.Memory { return f.as(agent) }, Agent: agent, Version: version, Log: log, Others: others}
+	server := &mcp.Server{Memory: f, As: func(agent string) mcp.Memory { return f.as(agent) }, Agent: agent, Session: p.agentSession(), Version: version, Log: log, Others: others}
 
 	// An agent that begins a session gets a service that reads along, and its
 	// first call does not wait for the start.
@@ -77,6 +78,21 @@ func (p *program) serveMCP(ctx context.Context, agent string) error {
 		}
 	})
 	return server.Serve(ctx, io.NopCloser(p.in), writeCloser{p.out})
+}
+
+// sessionVariables are where agents tell the programs that they run in which
+// session they do, by the name that their hooks have for it.
+var sessionVariables = []string{"CLAUDE_CODE_SESSION_ID"}
+
+// agentSession returns the session of the agent that runs this process, or a
+// name of its own: most agents run one for each session.
+func (p *program) agentSession() string {
+	for _, name := range sessionVariables {
+		if id := ambry.SessionName(p.getenv(name)); id != "" {
+			return id
+		}
+	}
+	return "mcp_" + rand.Text()
 }
 
 // How long a service that is being started, or started again, is waited for.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ambry.dev/ambry"
 )
 
 func FuzzParse(f *testing.F) {
@@ -23,7 +25,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("what is no JSON was understood")
 		}
 		for _, s := range []string{in.session, in.turn} {
-			if s != "" && id(s) != s {
+			if s != "" && ambry.SessionName(s) != s {
 				t.Fatalf("%q is no id", s)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"ambry.dev/ambry"
 )
 
 // input is what an agent says, in whatever names.
@@ -41,8 +43,8 @@ func parse(data []byte) (input, error) {
 		}
 	}
 	in := input{
-		session:    id(all.text("session_id", "sessionId", "sessionID", "conversation_id", "conversationId", "trajectory_id", "taskId", "sessionKey")),
-		turn:       id(all.text("turn_id", "turnId", "prompt_id", "promptId", "generation_id", "execution_id", "messageID", "messageId")),
+		session:    ambry.SessionName(all.text("session_id", "sessionId", "sessionID", "conversation_id", "conversationId", "trajectory_id", "taskId", "sessionKey")),
+		turn:       ambry.SessionName(all.text("turn_id", "turnId", "prompt_id", "promptId", "generation_id", "execution_id", "messageID", "messageId")),
 		prompt:     all.text("prompt", "user_prompt", "user_message", "userMessage", "message", "query"),
 		answer:     all.text("last_assistant_message", "lastAssistantMessage", "prompt_response", "assistant_response", "assistant_message", "response", "answer", "text", "result"),
 		cwd:        all.text("cwd", "workspacePath", "workspace_path", "directory", "projectRoot"),
@@ -116,19 +118,3 @@ func textOf(raw json.RawMessage, depth int) string {
 	return ""
 }
 
-const maxID = 128
-
-// id returns s if it can be an id, as the service takes them.
-func id(s string) string {
-	if len(s) > maxID || s == "." || s == ".." {
-		return ""
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("_.:-", c) >= 0:
-		default:
-			return ""
-		}
-	}
-	return s
-}

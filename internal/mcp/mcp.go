@@ -60,6 +60,10 @@ type Server struct {
 	// Agent is who is served, "" if it says so itself.
 	Agent string
 
+	// Session is the agent's session, for those that tell none with a request and
+	// have none of the protocol's; "" if it is not known.
+	Session string
+
 	// As returns the memory as an agent asks it, so that it is known who did; nil
 	// means that Memory is asked for all of them.
 	As func(agent string) Memory

@@ -58,7 +58,9 @@ type passage struct {
 }
 
 func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, in searchInput) (*mcp.CallToolResult, any, error) {
-	// The smallest budget: the text for a prompt is made here, from the hits.
+	// The smallest budget: the text for an agent is made here, from the hits. None
+	// counts as given to the session, so that a hook says it again when it is
+	// asked for: it has more of it than a passage.
 	c := s.caller(req)
 	q := ambry.Query{Query: in.Query, Limit: defaultHits, Project: in.Project, Source: c.agent, SessionID: c.session, ContextBudget: 1}
 	if in.Limit != 0 {
