@@ -117,4 +117,3 @@ func textOf(raw json.RawMessage, depth int) string {
 	}
 	return ""
 }
-
