@@ -65,7 +65,7 @@ func (e *Ears) Run() {
 	}()
 	e.t.Cleanup(func() {
 		stop()
-		Await(e.t, done)
+		Next(e.t, done)
 	})
 }
 
@@ -73,7 +73,7 @@ func (e *Ears) Run() {
 func (e *Ears) Stop() {
 	e.t.Helper()
 	e.stop()
-	if err := Await(e.t, e.End); err != nil {
+	if err := Next(e.t, e.End); err != nil {
 		e.t.Errorf("ended from outside, Run returns %v", err)
 	}
 }
@@ -114,8 +114,8 @@ func (e *Ears) Keep(_ context.Context, cursor string) error {
 	return nil
 }
 
-// Await returns what comes next, and fails the test when nothing does.
-func Await[T any](t *testing.T, c <-chan T) T {
+// Next returns what comes next, and fails the test when nothing does.
+func Next[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
 	case v := <-c:

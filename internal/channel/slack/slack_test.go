@@ -26,7 +26,7 @@ func running(t *testing.T, s *server) *channeltest.Ears {
 	t.Helper()
 	h := begin(t, s)
 	h.Run()
-	channeltest.Await(t, h.Ready)
+	channeltest.Next(t, h.Ready)
 	return h
 }
 
@@ -70,7 +70,7 @@ func TestWhereItIsAskedItIsAnswered(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.event["user"] = "U0ANN"
 			ts := s.tell(c.event)
-			m := channeltest.Await(t, h.Heard)
+			m := channeltest.Next(t, h.Heard)
 			chat, thread := c.chat, c.thread
 			if thread == "new" {
 				chat, thread = chat+"/"+ts, ts
@@ -81,7 +81,7 @@ func TestWhereItIsAskedItIsAnswered(t *testing.T) {
 			if err := m.Send(t.Context(), "at <noon> & <!here>"); err != nil {
 				t.Fatal(err)
 			}
-			if got := channeltest.Await(t, s.sent); got.Live != "" || got.Text != "at <noon> & <!here>" {
+			if got := channeltest.Next(t, s.sent); got.Live != "" || got.Text != "at <noon> & <!here>" {
 				t.Errorf("heard %+v", got)
 			}
 			s.mu.Lock()
@@ -115,12 +115,12 @@ func TestOnlyWhatPeopleWriteIsPassedOn(t *testing.T) {
 	s.raw(`not JSON`)
 	s.raw(`[]`)
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "this"})
-	if m := channeltest.Await(t, h.Heard); m.Text != "this" {
+	if m := channeltest.Next(t, h.Heard); m.Text != "this" {
 		t.Errorf("received %+v", m.Message)
 	}
 	// All of them are confirmed: they would come again.
 	for range 13 + 4 + 1 {
-		channeltest.Await(t, s.done)
+		channeltest.Next(t, s.done)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestTwoEventsOfOneMessageAreOne(t *testing.T) {
 	for _, kind := range []string{"message", "app_mention"} {
 		s.tell(map[string]any{"type": kind, "channel_type": "channel", "channel": "C0HARBOUR", "user": "U0ANN", "text": "<@U0AMBRY> when?", "ts": "17.000001"})
 	}
-	first, second := channeltest.Await(t, h.Heard).Message, channeltest.Await(t, h.Heard).Message
+	first, second := channeltest.Next(t, h.Heard).Message, channeltest.Next(t, h.Heard).Message
 	if first != second {
 		t.Errorf("received %+v and %+v", first, second)
 	}
@@ -141,7 +141,7 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 	h := running(t, s)
 	h.Refuse(errors.New("the disk is full"))
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "keep it"})
-	if err := channeltest.Await(t, h.End); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := channeltest.Next(t, h.End); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("Run ends with %v", err)
 	}
 	select {
@@ -151,10 +151,10 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 	}
 	h.Refuse(nil)
 	h.Run()
-	if m := channeltest.Await(t, h.Heard); m.Text != "keep it" {
+	if m := channeltest.Next(t, h.Heard); m.Text != "keep it" {
 		t.Errorf("received %+v", m.Message)
 	}
-	channeltest.Await(t, s.done)
+	channeltest.Next(t, s.done)
 }
 
 func TestAConnectionIsOpenedAnewWhenSlackWants(t *testing.T) {
@@ -169,9 +169,9 @@ func TestAConnectionIsOpenedAnewWhenSlackWants(t *testing.T) {
 			for _, f := range frames {
 				s.raw(f)
 			}
-			channeltest.Await(t, h.Ready)
+			channeltest.Next(t, h.Ready)
 			s.say(channeltest.Line{From: channeltest.Ann, Text: "still there?"})
-			if m := channeltest.Await(t, h.Heard); m.Text != "still there?" {
+			if m := channeltest.Next(t, h.Heard); m.Text != "still there?" {
 				t.Errorf("received %+v", m.Message)
 			}
 		})
@@ -181,9 +181,9 @@ func TestAConnectionIsOpenedAnewWhenSlackWants(t *testing.T) {
 		h := running(t, s)
 		s.raw(`{"type":"disconnect","reason":"warning"}`)
 		s.raw(`{"type":"events_api","envelope_id":"after","payload":{}}`)
-		channeltest.Await(t, s.done) // the warning was read
+		channeltest.Next(t, s.done) // the warning was read
 		s.cut()
-		channeltest.Await(t, h.Ready)
+		channeltest.Next(t, h.Ready)
 	})
 }
 
@@ -194,7 +194,7 @@ func TestSlackIsNotAskedWithoutPause(t *testing.T) {
 	}, s.values())
 	s.hello = []string{`{"type":"disconnect","reason":"refresh_requested"}`}
 	h.Run()
-	if err := channeltest.Await(t, h.End); ambry.KindOf(err) != ambry.UpstreamFailed {
+	if err := channeltest.Next(t, h.End); ambry.KindOf(err) != ambry.UpstreamFailed {
 		t.Errorf("got %v", err)
 	}
 }
@@ -231,7 +231,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 			}
 			h := begin(t, s)
 			h.Run()
-			err := channeltest.Await(t, h.End)
+			err := channeltest.Next(t, h.End)
 			if ambry.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v (%v)", err, ambry.KindOf(err))
 			}
@@ -274,9 +274,9 @@ func TestTokensThatAreTakenBackEndIt(t *testing.T) {
 	s.bot = "none"
 	s.mu.Unlock()
 	s.cut()
-	channeltest.Await(t, h.End) // the connection was lost
+	channeltest.Next(t, h.End) // the connection was lost
 	h.Run()
-	if err := channeltest.Await(t, h.End); ambry.KindOf(err) != ambry.Unauthorized {
+	if err := channeltest.Next(t, h.End); ambry.KindOf(err) != ambry.Unauthorized {
 		t.Errorf("got %v", err)
 	}
 }
@@ -285,13 +285,13 @@ func TestAnAnswerWaitsAsLongAsSlackWants(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "hello"})
-	m := channeltest.Await(t, h.Heard)
+	m := channeltest.Next(t, h.Heard)
 	s.fail("chat.postMessage", fault{429, "1", ""})
 	began := time.Now()
 	if err := m.Send(t.Context(), "hello Ann"); err != nil || time.Since(began) < time.Second {
 		t.Errorf("got %v after %v", err, time.Since(began))
 	}
-	if got := channeltest.Await(t, s.sent); got.Text != "hello Ann" {
+	if got := channeltest.Next(t, s.sent); got.Text != "hello Ann" {
 		t.Errorf("heard %+v", got)
 	}
 	s.fail("chat.postMessage", fault{200, "", `{"ok":false,"error":"not_in_channel"}`}, fault{200, "", `{"ok":true}`})
@@ -308,7 +308,7 @@ func TestNamesThatMayNotBeKnownAreDoneWithout(t *testing.T) {
 	s.fail("users.info", fault{200, "", `{"ok":false,"error":"missing_scope","needed":"users:read"}`})
 	for range 2 {
 		s.say(channeltest.Line{From: channeltest.Ann, Text: "hello"})
-		if m := channeltest.Await(t, h.Heard); m.Name != "" || m.Sender != "U0ANN" {
+		if m := channeltest.Next(t, h.Heard); m.Name != "" || m.Sender != "U0ANN" {
 			t.Errorf("received %+v", m.Message)
 		}
 	}

@@ -31,7 +31,7 @@ func running(t *testing.T, s *server) *channeltest.Ears {
 	t.Helper()
 	h := begin(t, s)
 	h.Run()
-	channeltest.Await(t, h.Ready)
+	channeltest.Next(t, h.Ready)
 	return h
 }
 
@@ -79,14 +79,14 @@ func TestWhoeverIsAskedInAGroupAnswersThere(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.message["chat"], c.message["from"] = group(-100), from
 			s.write(c.message)
-			m := channeltest.Await(t, h.Heard)
+			m := channeltest.Next(t, h.Heard)
 			if m.Text != c.text || m.Mentioned != c.mentioned || !m.Group || m.Chat != c.chat || m.Sender != "7" || m.Name != "Ann Lee" {
 				t.Errorf("received %+v", m)
 			}
 			if err := m.Send(t.Context(), "hello @ann and ann@example.org"); err != nil {
 				t.Fatal(err)
 			}
-			if got := channeltest.Await(t, s.sent); got.Live != "" || got.Text != "hello @ann and ann@example.org" {
+			if got := channeltest.Next(t, s.sent); got.Live != "" || got.Text != "hello @ann and ann@example.org" {
 				t.Errorf("heard %+v", got)
 			}
 			s.mu.Lock()
@@ -116,7 +116,7 @@ func TestOnlyWhatPeopleWriteIsPassedOn(t *testing.T) {
 	s.tell(map[string]any{"edited_message": map[string]any{"text": "edited"}})
 	s.mu.Unlock()
 	s.write(map[string]any{"chat": private, "from": ann, "text": "hello"})
-	if m := channeltest.Await(t, h.Heard); m.Text != "hello" || m.Name != "ann_lee" || m.Group || m.Mentioned {
+	if m := channeltest.Next(t, h.Heard); m.Text != "hello" || m.Name != "ann_lee" || m.Group || m.Mentioned {
 		t.Errorf("received %+v", m)
 	}
 }
@@ -126,7 +126,7 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 	h := running(t, s)
 	h.Refuse(errors.New("the disk is full"))
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "keep it"})
-	if err := channeltest.Await(t, h.End); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := channeltest.Next(t, h.End); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("Run ends with %v", err)
 	}
 	s.mu.Lock()
@@ -138,7 +138,7 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 	s.mu.Unlock()
 	h.Refuse(nil)
 	h.Run()
-	if m := channeltest.Await(t, h.Heard); m.Text != "keep it" {
+	if m := channeltest.Next(t, h.Heard); m.Text != "keep it" {
 		t.Errorf("received %+v", m)
 	}
 }
@@ -148,19 +148,19 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 func TestNumbersThatBeginAnewLoseNothing(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
-	channeltest.Await(t, s.asked)
-	channeltest.Await(t, s.asked) // it waits for what is new
+	channeltest.Next(t, s.asked)
+	channeltest.Next(t, s.asked) // it waits for what is new
 	s.fail("getUpdates", fault{http.StatusOK, `{"ok":true,"result":[]}`})
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "before"})
-	channeltest.Await(t, h.Heard)
-	if p := channeltest.Await(t, s.asked); p.Offset != 0 { // the one that confirms was answered before
+	channeltest.Next(t, h.Heard)
+	if p := channeltest.Next(t, s.asked); p.Offset != 0 { // the one that confirms was answered before
 		t.Errorf("asked was %+v", p)
 	}
 	s.mu.Lock()
 	s.pending, s.update = nil, 17
 	s.mu.Unlock()
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "after"})
-	if m := channeltest.Await(t, h.Heard); m.Text != "after" {
+	if m := channeltest.Next(t, h.Heard); m.Text != "after" {
 		t.Errorf("received %+v", m.Message)
 	}
 }
@@ -179,7 +179,7 @@ func TestAWebhookIsTakenOffByRunAlone(t *testing.T) {
 	s.mu.Unlock()
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "not delivered yet"})
 	h.Run()
-	if m := channeltest.Await(t, h.Heard); m.Text != "not delivered yet" {
+	if m := channeltest.Next(t, h.Heard); m.Text != "not delivered yet" {
 		t.Errorf("received %+v", m)
 	}
 }
@@ -209,7 +209,7 @@ func TestWhatGoesWrongIsSaid(t *testing.T) {
 			s.fail(c.method, c.fault)
 			h := begin(t, s)
 			h.Run()
-			err := channeltest.Await(t, h.End)
+			err := channeltest.Next(t, h.End)
 			if ambry.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || strings.ContainsAny(err.Error(), "\n<") {
 				t.Errorf("got %v (%v)", err, ambry.KindOf(err))
 			}
@@ -226,9 +226,9 @@ func TestATokenThatIsTakenBackEndsIt(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
 	s.revoke()
-	channeltest.Await(t, h.End) // the connection was lost
+	channeltest.Next(t, h.End) // the connection was lost
 	h.Run()
-	if err := channeltest.Await(t, h.End); ambry.KindOf(err) != ambry.Unauthorized {
+	if err := channeltest.Next(t, h.End); ambry.KindOf(err) != ambry.Unauthorized {
 		t.Errorf("got %v", err)
 	}
 }
@@ -239,15 +239,15 @@ func TestItWaitsAsLongAsTelegramWants(t *testing.T) {
 	h := begin(t, s)
 	s.fail("getUpdates", fault{200, `{"ok":true,"result":[]}`}, slow)
 	h.Run()
-	channeltest.Await(t, h.Ready)
+	channeltest.Next(t, h.Ready)
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "hello"})
-	m := channeltest.Await(t, h.Heard)
+	m := channeltest.Next(t, h.Heard)
 	s.fail("sendMessage", slow)
 	began := time.Now()
 	if err := m.Send(t.Context(), "hello Ann"); err != nil || time.Since(began) < time.Second {
 		t.Errorf("got %v after %v", err, time.Since(began))
 	}
-	if got := channeltest.Await(t, s.sent); got.Text != "hello Ann" {
+	if got := channeltest.Next(t, s.sent); got.Text != "hello Ann" {
 		t.Errorf("heard %+v", got)
 	}
 }
@@ -256,14 +256,14 @@ func TestAnAnswerFollowsAGroupThatHasMoved(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
 	s.say(channeltest.Line{From: channeltest.Ann, In: channeltest.Harbour, Mention: true, Text: "hello"})
-	m := channeltest.Await(t, h.Heard)
+	m := channeltest.Next(t, h.Heard)
 	s.mu.Lock()
 	s.moved[groups[channeltest.Harbour]] = groups[channeltest.Basin]
 	s.mu.Unlock()
 	if err := m.Send(t.Context(), "hello Ann"); err != nil {
 		t.Fatal(err)
 	}
-	if got := channeltest.Await(t, s.sent); got.In != channeltest.Basin {
+	if got := channeltest.Next(t, s.sent); got.In != channeltest.Basin {
 		t.Errorf("heard %+v", got)
 	}
 }
@@ -272,7 +272,7 @@ func TestAnAnswerThatIsRefusedFails(t *testing.T) {
 	s := newServer(t)
 	h := running(t, s)
 	s.say(channeltest.Line{From: channeltest.Ann, Text: "hello"})
-	m := channeltest.Await(t, h.Heard)
+	m := channeltest.Next(t, h.Heard)
 	s.fail("sendMessage", fault{403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`})
 	if err := m.Send(t.Context(), "hello Ann"); ambry.KindOf(err) != ambry.UpstreamFailed || !strings.Contains(err.Error(), "blocked") {
 		t.Errorf("got %v", err)
