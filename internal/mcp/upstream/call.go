@@ -318,8 +318,11 @@ func (l *link) outcome(c *call, err error) error {
 	if !answered(err) && c.ctx.Err() == nil {
 		l.abandon()
 		_ = l.session.Close() // so that the next call opens another
-		if l.refused.Load() {
+		switch {
+		case l.fate.refused.Load():
 			return errUnsent
+		case l.fate.over.Load(), isBreak(err):
+			return errors.Join(errGone, err)
 		}
 	}
 	return err

@@ -42,10 +42,10 @@ type link struct {
 	cut   context.CancelFunc // ends requests over HTTP
 	ended chan struct{}      // closed when the connection is gone
 
-	order   order
-	refused atomic.Bool   // nobody took a request any more
-	asks    chan struct{} // one for each question to the client
-	talk    *rate.Limiter
+	order order
+	fate  fate
+	asks  chan struct{} // one for each question to the client
+	talk  *rate.Limiter
 
 	mu      sync.Mutex // guards what follows
 	calls   []*call    // running ones, oldest first
@@ -53,6 +53,12 @@ type link struct {
 	dropped int
 	why     string
 	subs    map[string]int // subscriptions, by address
+}
+
+// fate is what the transport noticed of the end of a connection.
+type fate struct {
+	refused atomic.Bool // nobody took a request any more
+	over    atomic.Bool // the other side ended it
 }
 
 // keyOf says which connection a session of ours uses, and what its client can.
@@ -86,7 +92,7 @@ func (m *member) connect(ctx context.Context, k key, caps *mcp.ClientCapabilitie
 	l.cut = cut
 	within, cancel := context.WithTimeout(ctx, p.cfg.Timing.Connect)
 	defer cancel()
-	transport, pipe, err := p.open(within, wire, m.spec, &l.order, &l.refused)
+	transport, pipe, err := p.open(within, wire, m.spec, &l.order, &l.fate)
 	if err != nil {
 		l.end()
 		cut()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -102,7 +103,8 @@ func (o *order) wait() {
 type lines struct {
 	from  *bufio.Reader
 	order *order
-	ready []byte // of a line that was not asked for yet
+	over  *atomic.Bool // is set at the end; may be nil
+	ready []byte       // of a line that was not asked for yet
 	err   error
 }
 
@@ -140,6 +142,9 @@ func (l *lines) next() {
 			continue
 		}
 		l.err = err
+		if l.over != nil && errors.Is(err, io.EOF) {
+			l.over.Store(true)
+		}
 		break
 	}
 	message := bytes.TrimSpace(bytes.TrimPrefix(l.ready, []byte("data:")))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,7 +22,7 @@ import (
 
 // open prepares a way to an upstream. A program is running when it returns.
 // Requests over HTTP end with life.
-func (p *Pool) open(ctx, life context.Context, u ambry.Upstream, o *order, refused *atomic.Bool) (mcp.Transport, *supervise.Pipe, error) {
+func (p *Pool) open(ctx, life context.Context, u ambry.Upstream, o *order, end *fate) (mcp.Transport, *supervise.Pipe, error) {
 	if p.cfg.Locate != nil {
 		located, err := p.cfg.Locate(ctx, u)
 		if err != nil {
@@ -34,7 +35,7 @@ func (p *Pool) open(ctx, life context.Context, u ambry.Upstream, o *order, refus
 		if err != nil {
 			return nil, nil, err
 		}
-		return p.overHTTP(life, u.URL, header, o, refused), nil, nil
+		return p.overHTTP(life, u.URL, header, o, end), nil, nil
 	}
 	set, err := p.resolve(ctx, u.Env)
 	if err != nil {
@@ -48,7 +49,9 @@ func (p *Pool) open(ctx, life context.Context, u ambry.Upstream, o *order, refus
 	if err != nil {
 		return nil, nil, &fault{"cannot be started; is its command installed?", err}
 	}
-	return &mcp.IOTransport{Reader: ordered{newLines(pipe.Out, o), pipe.Out}, Writer: pipe.In, MaxLineLength: maxMessage}, pipe, nil
+	lines := newLines(pipe.Out, o)
+	lines.over = &end.over
+	return &mcp.IOTransport{Reader: ordered{lines, pipe.Out}, Writer: pipe.In, MaxLineLength: maxMessage}, pipe, nil
 }
 
 // resolve returns values with what their references stand for.
@@ -68,7 +71,7 @@ func (p *Pool) resolve(ctx context.Context, values map[string]string) (map[strin
 	return resolved, nil
 }
 
-func (p *Pool) overHTTP(life context.Context, url string, header map[string]string, o *order, refused *atomic.Bool) mcp.Transport {
+func (p *Pool) overHTTP(life context.Context, url string, header map[string]string, o *order, end *fate) mcp.Transport {
 	return &mcp.StreamableClientTransport{
 		Endpoint:     url,
 		MaxEventSize: maxMessage,
@@ -77,7 +80,7 @@ func (p *Pool) overHTTP(life context.Context, url string, header map[string]stri
 			// No proxy, and no redirect: the headers go to the address that was set, or
 			// nowhere.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &bounded{life: life, header: header, order: o, refused: refused, next: &http.Transport{
+			Transport: &bounded{life: life, header: header, order: o, fate: end, next: &http.Transport{
 				DialContext: p.cfg.DialContext, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second,
 				MaxResponseHeaderBytes: 64 << 10, MaxConnsPerHost: 64, ForceAttemptHTTP2: true,
 			}},
@@ -92,8 +95,8 @@ type bounded struct {
 	header map[string]string
 	order  *order
 
-	refused *atomic.Bool // set when nobody took a request
-	next    *http.Transport
+	fate *fate
+	next *http.Transport
 }
 
 // RoundTrip sends a request.
@@ -110,13 +113,17 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := b.next.RoundTrip(r)
 	if err != nil {
-		if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
-			b.refused.Store(true)
+		e, ok := errors.AsType[*net.OpError](err)
+		switch {
+		case ok && e.Op == "dial" && r.Method == http.MethodPost: // a stream that is taken up again asks for nothing
+			b.fate.refused.Store(true)
+		case isBreak(err):
+			b.fate.over.Store(true)
 		}
 		release()
 		return nil, err
 	}
-	body := &boundedBody{ReadCloser: resp.Body, left: maxMessage, release: release}
+	body := &boundedBody{ReadCloser: resp.Body, left: maxMessage, release: release, over: &b.fate.over}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		body.left = -1 // events are bounded one by one
 		resp.Body = ordered{newLines(body, b.order), body}
@@ -124,6 +131,16 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = body
 	return resp, nil
+}
+
+// isBreak reports whether err says that the other side ended a connection.
+func isBreak(err error) bool {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // ordered is read by lines.
@@ -139,20 +156,26 @@ type boundedBody struct {
 	io.ReadCloser
 	left    int // bytes that may still come; -1 if there is no bound
 	release func()
+	over    *atomic.Bool // set when it is broken off
 }
 
 var errTooLarge = errors.New("the answer is too large")
 
 // Read reads up to the bound.
 func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return b.ReadCloser.Read(p)
-	}
 	if b.left == 0 {
 		return 0, errTooLarge
 	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
+	if b.left > 0 {
+		p = p[:min(len(p), b.left)]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left > 0 {
+		b.left -= n
+	}
+	if !errors.Is(err, io.EOF) && isBreak(err) {
+		b.over.Store(true)
+	}
 	return n, err
 }
 
