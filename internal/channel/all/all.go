@@ -8,6 +8,7 @@ import (
 	"ambry.dev/ambry/internal/channel/feishu"
 	"ambry.dev/ambry/internal/channel/imessage"
 	"ambry.dev/ambry/internal/channel/irc"
+	"ambry.dev/ambry/internal/channel/matrix"
 	"ambry.dev/ambry/internal/channel/ntfy"
 	"ambry.dev/ambry/internal/channel/slack"
 	"ambry.dev/ambry/internal/channel/telegram"
@@ -21,6 +22,7 @@ func Providers() []channel.Provider {
 		slack.Provider(),
 		feishu.Provider(),
 		dingtalk.Provider(),
+		matrix.Provider(),
 		irc.Provider(),
 		ntfy.Provider(),
 		wechat.Provider(),

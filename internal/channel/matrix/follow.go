@@ -1,0 +1,328 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/channel"
+)
+
+const (
+	perSync   = 100 // events of one room
+	maxPages  = 5   // of a hundred, when more has happened than one sync tells
+	maxJoins  = 20  // invitations that are accepted at a time
+	maxTold   = 200 // encrypted rooms that are remembered
+	maxNames  = 5000
+	smallRoom = 10 // members that are asked for by name
+	slack     = 10 * time.Minute
+)
+
+// cursor is how far the account has been read, and which encrypted rooms were
+// told that they cannot be.
+type cursor struct {
+	Since string      `json:"since"`
+	At    time.Time   `json:"at"`
+	Told  []id.RoomID `json:"told,omitempty"`
+}
+
+// room is what is known of a room that we are in.
+type room struct{ members int }
+
+// follower follows what happens in the rooms of an account.
+type follower struct {
+	*session
+	host  channel.Host
+	line  channel.Line
+	at    cursor
+	rooms map[id.RoomID]*room
+	names map[id.UserID]string
+}
+
+func (f *follower) run(ctx context.Context) error {
+	if json.Unmarshal([]byte(f.host.Cursor()), &f.at) != nil {
+		f.at = cursor{} // there is none
+	}
+	for connected := false; ; {
+		wait := longPoll
+		if !connected {
+			wait = 0
+		}
+		out, err := f.sync(ctx, wait)
+		if err != nil {
+			return err
+		}
+		if !connected {
+			f.host.Connected(f.identity())
+			connected = true
+		}
+		told := len(f.at.Told)
+		if err := f.take(ctx, out); err != nil {
+			return err
+		}
+		if out.NextBatch == f.at.Since && len(f.at.Told) == told {
+			continue
+		}
+		f.at.Since, f.at.At = out.NextBatch, time.Now().UTC()
+		if err := f.keep(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *follower) keep(ctx context.Context) error {
+	text, err := json.Marshal(f.at)
+	if err != nil {
+		return err
+	}
+	return f.host.Keep(ctx, string(text))
+}
+
+// filter leaves out what is not read.
+func filter(first bool) string {
+	type object = map[string]any
+	none := object{"not_types": []string{"*"}}
+	limit := perSync
+	if first {
+		limit = 1 // what was said before we came is not answered
+	}
+	text, _ := json.Marshal(object{ // text always can be
+		"presence": none, "account_data": none,
+		"room": object{
+			"ephemeral": none, "account_data": none,
+			"state":    object{"types": []string{"m.room.member"}, "lazy_load_members": true},
+			"timeline": object{"types": []string{"m.room.member", "m.room.message", "m.room.encrypted"}, "limit": limit},
+		},
+	})
+	return string(text)
+}
+
+// sync asks what is new, and waits for something.
+func (f *follower) sync(ctx context.Context, wait time.Duration) (out *mautrix.RespSync, err error) {
+	limit := longPoll + 20*time.Second
+	if f.at.Since == "" {
+		limit = maxFirst
+	}
+	var bad bool
+	err = f.ask(ctx, 1, limit, func(ctx context.Context) error {
+		for {
+			var err error
+			out, err = f.api.FullSyncRequest(ctx, mautrix.ReqSync{Timeout: int(wait.Milliseconds()), Since: f.at.Since, FilterID: filter(f.at.Since == "")})
+			again, passes := passing(err)
+			if !passes || !errors.Is(err, mautrix.MLimitExceeded) || channel.Pause(ctx, max(again, f.pause)) != nil {
+				h, ok := errors.AsType[mautrix.HTTPError](err)
+				bad = ok && h.Response != nil && h.Response.StatusCode == http.StatusBadRequest
+				return err
+			}
+		}
+	})
+	if err == nil && (out == nil || out.NextBatch == "") {
+		err = ambry.UpstreamFailed.Errorf(noHomeserver)
+	}
+	if err != nil && bad && f.at.Since != "" {
+		// A homeserver that was set up anew does not know how far we had read it.
+		f.at = cursor{}
+		if err := f.keep(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return out, err
+}
+
+// take takes what a sync tells. Rooms are in the order of their names, since a
+// sync does not say what came first.
+func (f *follower) take(ctx context.Context, out *mautrix.RespSync) error {
+	for n, name := range slices.Sorted(maps.Keys(out.Rooms.Invite)) {
+		if invited := out.Rooms.Invite[name]; invited != nil && n < maxJoins {
+			if err := f.invited(ctx, name, invited.State.Events); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(out.Rooms.Join)) {
+		if joined := out.Rooms.Join[name]; joined != nil {
+			if err := f.happened(ctx, name, joined); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// invited accepts an invitation, or leaves it.
+func (f *follower) invited(ctx context.Context, name id.RoomID, state []*event.Event) error {
+	accept := f.link.rooms == "all"
+	for _, e := range state {
+		if m, ok := member(e); ok && e.GetStateKey() == f.us.String() && m.Membership == event.MembershipInvite && m.IsDirect {
+			accept = f.link.rooms != "none"
+		}
+	}
+	if !accept {
+		return nil
+	}
+	err := f.ask(ctx, 1, maxAsk, func(ctx context.Context) error {
+		_, err := f.api.JoinRoomByID(ctx, name)
+		return err
+	})
+	if ambry.KindOf(err) == ambry.Unauthorized || ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		f.Log.Warn("an invitation to a Matrix room could not be accepted", "err", err)
+	}
+	return nil
+}
+
+// member reads a membership.
+func member(e *event.Event) (*event.MemberEventContent, bool) {
+	if e == nil || e.Type.Type != event.StateMember.Type || e.StateKey == nil {
+		return nil, false
+	}
+	if err := e.Content.ParseRaw(event.StateMember); err != nil && !errors.Is(err, event.ErrContentAlreadyParsed) {
+		return nil, false
+	}
+	m, ok := e.Content.Parsed.(*event.MemberEventContent)
+	return m, ok
+}
+
+// happened takes what has happened in a room.
+func (f *follower) happened(ctx context.Context, name id.RoomID, joined *mautrix.SyncJoinedRoom) error {
+	events := joined.Timeline.Events
+	for _, e := range slices.Concat(joined.State.Events, events) {
+		if m, ok := member(e); ok {
+			f.moved(name, e, m)
+		}
+	}
+	if n := joined.Summary.JoinedMemberCount; n != nil {
+		f.rooms[name] = &room{members: *n}
+	}
+	if f.at.Since == "" {
+		return nil // all of it is of before we came
+	}
+	events, came := f.sinceWeCame(events)
+	if joined.Timeline.Limited && !came {
+		missed, err := f.missed(ctx, name, joined.Timeline.PrevBatch)
+		if err != nil {
+			return err
+		}
+		events = append(missed, events...)
+	}
+	for _, e := range events {
+		if err := f.event(ctx, name, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moved forgets what a membership changes.
+func (f *follower) moved(name id.RoomID, e *event.Event, m *event.MemberEventContent) {
+	if r := f.rooms[name]; r != nil && r.members <= smallRoom {
+		delete(f.rooms, name)
+	}
+	if m.Membership == event.MembershipJoin {
+		f.named(id.UserID(e.GetStateKey()), m.Displayname)
+	}
+}
+
+func (f *follower) named(who id.UserID, name string) {
+	if len(f.names) > maxNames {
+		clear(f.names)
+	}
+	if name != "" {
+		f.names[who] = name
+	}
+}
+
+// sinceWeCame leaves out what was said before we were invited, or came. It is
+// false if we had come before.
+func (f *follower) sinceWeCame(events []*event.Event) ([]*event.Event, bool) {
+	start, came := 0, false
+	for i, e := range events {
+		m, ok := member(e)
+		if !ok || e.GetStateKey() != f.us.String() {
+			continue
+		}
+		switch before := e.Unsigned.PrevContent; {
+		case m.Membership == event.MembershipInvite:
+			start, came = i+1, true
+		case m.Membership != event.MembershipJoin || came:
+		case before != nil && before.Raw["membership"] == "join": // only a name has changed
+		default:
+			start, came = i+1, true
+		}
+	}
+	return events[start:], came
+}
+
+// missed reads what has happened in a room since the last sync when this one
+// tells the end of it alone.
+func (f *follower) missed(ctx context.Context, name id.RoomID, from string) ([]*event.Event, error) {
+	var missed []*event.Event
+	types := &mautrix.FilterPart{Types: []event.Type{event.EventMessage, event.EventEncrypted}}
+	for range maxPages {
+		var page *mautrix.RespMessages
+		err := f.ask(ctx, attempts, maxAsk, func(ctx context.Context) (err error) {
+			page, err = f.api.Messages(ctx, name, from, f.at.Since, mautrix.DirectionBackward, types, perSync)
+			return err
+		})
+		if ambry.KindOf(err) == ambry.Unauthorized || ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil || page == nil {
+			f.Log.Warn("what was missed in a Matrix room could not be read", "err", err)
+			break
+		}
+		for _, e := range page.Chunk {
+			// Not every homeserver stops where it is told to.
+			if e != nil && time.UnixMilli(e.Timestamp).After(f.at.At.Add(-slack)) {
+				missed = append(missed, e)
+			}
+		}
+		if from = page.End; from == "" || len(page.Chunk) == 0 {
+			break
+		}
+	}
+	slices.Reverse(missed)
+	return missed, nil
+}
+
+// others returns how many others are in a room.
+func (f *follower) others(ctx context.Context, name id.RoomID) (int, error) {
+	if r := f.rooms[name]; r != nil {
+		return r.members - 1, nil
+	}
+	var members *mautrix.RespJoinedMembers
+	gone := false
+	err := f.ask(ctx, attempts, maxAsk, func(ctx context.Context) (err error) {
+		members, err = f.api.JoinedMembers(ctx, name)
+		gone = errors.Is(err, mautrix.MForbidden) || errors.Is(err, mautrix.MNotFound)
+		return err
+	})
+	if gone {
+		return smallRoom, nil // we are in it no more; whoever is may read along
+	}
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	if members != nil {
+		n = len(members.Joined)
+	}
+	if n <= smallRoom && members != nil {
+		for who, m := range members.Joined {
+			f.named(who, m.DisplayName)
+		}
+	}
+	f.rooms[name] = &room{members: n}
+	return n - 1, nil
+}
