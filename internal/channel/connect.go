@@ -80,12 +80,7 @@ func (a Access) Connect(ctx context.Context, address, security string) (net.Conn
 	}
 	switch {
 	case security == TLS:
-		secure := tls.Client(conn, a.TLSTo(host))
-		if err := secure.HandshakeContext(ctx); err != nil {
-			conn.Close()
-			return nil, insecure(host, err)
-		}
-		return secure, nil
+		return a.Secure(ctx, conn, host)
 	case security == NoTLS && !OwnNetwork(conn.RemoteAddr()):
 		conn.Close()
 		return nil, ambry.UpstreamFailed.Errorf("%s is not on your own network; it is spoken to by TLS only", host)
@@ -93,7 +88,21 @@ func (a Access) Connect(ctx context.Context, address, security string) (net.Conn
 	return conn, nil
 }
 
-func insecure(host string, err error) error {
+// Secure begins TLS with a host on a connection, which is closed when that fails.
+// Its errors are for people.
+func (a Access) Secure(ctx context.Context, conn net.Conn, host string, protocols ...string) (net.Conn, error) {
+	config := a.TLSTo(host)
+	config.NextProtos = protocols
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, Insecure(host, err)
+	}
+	return secure, nil
+}
+
+// Insecure is the error of TLS with a host that cannot be begun.
+func Insecure(host string, err error) error {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return ambry.UpstreamFailed.Wrap(err, "nobody that this machine trusts vouches for the certificate of "+host)
 	}

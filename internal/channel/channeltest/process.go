@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -85,7 +86,7 @@ func Serve(t *testing.T, ready func() bool, cmd *exec.Cmd) {
 		ended()
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 		select {
 		case <-ctx.Done():
 		case <-time.After(5 * time.Second):

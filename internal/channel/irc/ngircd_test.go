@@ -3,7 +3,6 @@ package irc
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"os/exec"
 	"strconv"
@@ -44,7 +43,7 @@ func TestConformanceWithNgircdInTheClear(t *testing.T) {
 type ngircd struct {
 	plain, secure string
 	newLink       func(channel.Access) (channel.Link, error)
-	wires         *wires
+	wires         *channeltest.Wires
 }
 
 func startNgircd(t *testing.T) *ngircd {
@@ -81,8 +80,8 @@ Ports = %d
 			return newLink(a, noPace)
 		},
 	}
-	n.wires = lay(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(secure)))
-	n.secure = n.wires.address
+	n.wires = channeltest.Lay(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(secure)), new(net.Dialer).DialContext)
+	n.secure = n.wires.Address
 	channeltest.Serve(t, func() bool {
 		conn, err := net.Dial("tcp", n.plain)
 		if err != nil {
@@ -126,7 +125,7 @@ func (n *ngircd) world(t *testing.T) channeltest.World {
 				}
 			}
 		},
-		Cut:       n.wires.cut,
+		Cut:       n.wires.Cut,
 		Long:      4000,
 		Libraries: []string{"mellium.im/"},
 	}
@@ -200,69 +199,6 @@ func (p *person) do(command string) {
 	fmt.Fprintf(p.conn, "%s\r\nPING :done\r\n", command)
 	if _, ok := <-p.pongs; !ok {
 		p.t.Error("the server has ended the connection")
-	}
-}
-
-// wires lead to a server, and can be cut.
-type wires struct {
-	address string
-	mu      sync.Mutex
-	open    map[net.Conn]chan struct{} // by the side of the server; closed when that has ended
-}
-
-func lay(t *testing.T, to string) *wires {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wires{address: ln.Addr().String(), open: map[net.Conn]chan struct{}{}}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			near, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", to)
-			if err != nil {
-				near.Close()
-				continue
-			}
-			done := make(chan struct{})
-			w.mu.Lock()
-			w.open[far] = done
-			w.mu.Unlock()
-			all.Go(func() {
-				io.Copy(far, near)
-				far.(*net.TCPConn).CloseWrite()
-			})
-			all.Go(func() {
-				io.Copy(near, far)
-				near.Close()
-				far.Close()
-				w.mu.Lock()
-				delete(w.open, far)
-				w.mu.Unlock()
-				close(done)
-			})
-		}
-	})
-	t.Cleanup(func() { ln.Close(); w.cut(); all.Wait() })
-	return w
-}
-
-// cut ends all connections, and returns when the server has noticed.
-func (w *wires) cut() {
-	w.mu.Lock()
-	var ends []chan struct{}
-	for far, done := range w.open {
-		far.(*net.TCPConn).CloseWrite()
-		ends = append(ends, done)
-	}
-	w.mu.Unlock()
-	for _, done := range ends {
-		<-done
 	}
 }
 
