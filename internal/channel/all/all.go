@@ -13,6 +13,7 @@ import (
 	"ambry.dev/ambry/internal/channel/slack"
 	"ambry.dev/ambry/internal/channel/telegram"
 	"ambry.dev/ambry/internal/channel/wechat"
+	"ambry.dev/ambry/internal/channel/xmpp"
 )
 
 // Providers returns every service, in the order in which people see them.
@@ -23,6 +24,7 @@ func Providers() []channel.Provider {
 		feishu.Provider(),
 		dingtalk.Provider(),
 		matrix.Provider(),
+		xmpp.Provider(),
 		irc.Provider(),
 		ntfy.Provider(),
 		wechat.Provider(),
