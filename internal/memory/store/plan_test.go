@@ -147,3 +147,17 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 		}
 	}
 }
+
+// TestATaskOfTheFirstPageIsFoundAtOnce looks at how the session of a task is looked
+// for: row by row from the latest on, so that it ends with the one that it is.
+func TestATaskOfTheFirstPageIsFoundAtOnce(t *testing.T) {
+	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "memory.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got := plan(t, s, latestSessions)
+	if len(got) != 2 || got[0] != "SCAN s USING INDEX session_by_time" || strings.HasPrefix(got[1], "SCAN") {
+		t.Errorf("the plan is %q", got)
+	}
+}

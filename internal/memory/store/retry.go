@@ -86,10 +86,14 @@ func (t *tx) forgetTask(id string) (ambry.ForgottenTask, error) {
 	return out, t.oweScrub(scrubQuick)
 }
 
+const latestSessions = `SELECT s.id, a.name, s.external FROM session AS s CROSS JOIN agent AS a ON a.id = s.agent
+	WHERE s.turns > 0 ORDER BY s.ended_at DESC, s.id DESC`
+
 // sessionOfEpisode finds the session that an episode is of. Their ids are made of
-// those of sessions and stand nowhere, so the listed sessions are gone through.
+// those of sessions and stand nowhere, so the listed sessions are gone through,
+// the latest first, as they are shown: one of the first page is found at once.
 func (t *tx) sessionOfEpisode(id string) (int64, error) {
-	rows, err := t.rows(`SELECT s.id, a.name, s.external FROM session AS s JOIN agent AS a ON a.id = s.agent WHERE s.turns > 0`)
+	rows, err := t.rows(latestSessions)
 	if err != nil {
 		return 0, fmt.Errorf("look for a task: %w", err)
 	}
