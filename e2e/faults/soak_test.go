@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -51,7 +52,8 @@ func TestSoak(t *testing.T) {
 	early := usageOf(s.cmd.Process.Pid)
 	first := load.latencies()
 	time.Sleep(lasts / 2)
-	runtime := s.runtime()
+	runtime := 0
+	until(t, "the runtime is there again", func() bool { runtime = s.runtime(); return runtime != 0 })
 	earlyRuntime := usageOf(runtime)
 	<-ctx.Done()
 	workers.Wait()
@@ -75,8 +77,32 @@ func TestSoak(t *testing.T) {
 	if n := load.wrong.Load(); n > 0 {
 		t.Errorf("%d answers were wrong, the last: %v", n, load.last.Load())
 	}
-	s.stop()
+	ofRuntime, ofService := goroutines(t, s, runtime), goroutines(t, s, s.cmd.Process.Pid)
+	t.Logf("goroutines in the end: %d of the service, %d of the runtime", ofService, ofRuntime)
+	if ofRuntime > mostGoroutines || ofService > mostGoroutines {
+		t.Errorf("of %d and %d goroutines some never ended", ofService, ofRuntime)
+	}
+	s.kill()
 	sound(t, s.home)
+}
+
+// mostGoroutines are more than a process has that nobody asks anything of.
+const mostGoroutines = 80
+
+// goroutines ends a process with SIGQUIT, at which Go tells of all that it does.
+func goroutines(t *testing.T, s *service, pid int) int {
+	t.Helper()
+	before := len(s.said.String())
+	_ = syscall.Kill(pid, syscall.SIGQUIT)
+	if pid == s.cmd.Process.Pid {
+		_ = s.cmd.Wait() // it did not end well
+	}
+	until(t, "the process has ended", func() bool { return syscall.Kill(pid, 0) != nil })
+	n := strings.Count(s.said.String()[before:], "\ngoroutine ")
+	if n == 0 {
+		t.Error("it says nothing of its goroutines")
+	}
+	return n
 }
 
 // steady checks that a process has no more of anything than before. Go gives a
