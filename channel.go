@@ -1,6 +1,9 @@
 package ambry
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ChannelField is something that a person gives to connect a channel.
 type ChannelField struct {
@@ -96,3 +99,53 @@ type ChannelChanged struct {
 
 // Topic names the event.
 func (ChannelChanged) Topic() string { return "channel.changed" }
+
+// ChannelCode asks somebody who is to write for a code.
+type ChannelCode struct {
+	PairingCode string    `json:"pairingCode" doc:"Whoever sends it to the bot may write to it; shown to the owner alone, and good once"`
+	ExpiresAt   time.Time `json:"pairingExpiresAt"`
+}
+
+// ChannelSetup is what was connected, without what is secret.
+type ChannelSetup struct {
+	Links []ChannelLink `json:"links"`
+}
+
+// Find returns the link of a provider, nil if it is not connected.
+func (s *ChannelSetup) Find(provider string) *ChannelLink {
+	for i := range s.Links {
+		if s.Links[i].Provider == provider {
+			return &s.Links[i]
+		}
+	}
+	return nil
+}
+
+// Remove removes the link of a provider, if there is one.
+func (s *ChannelSetup) Remove(provider string) {
+	s.Links = slices.DeleteFunc(s.Links, func(l ChannelLink) bool { return l.Provider == provider })
+}
+
+// ChannelLink is a channel that was connected.
+type ChannelLink struct {
+	ID          string            `json:"id"`
+	Provider    string            `json:"provider"`
+	Values      map[string]string `json:"values"`           // by field, but for secrets
+	Secret      string            `json:"secret,omitempty"` // under which the secrets are kept, "" if there are none
+	Identity    string            `json:"identity"`         // who we are there: the service's id
+	Name        string            `json:"name"`             // as people see us
+	ConnectedAt time.Time         `json:"connectedAt"`
+	Peers       []ChannelPeer     `json:"peers,omitempty"`
+	Pairing     *ChannelPairing   `json:"pairing,omitempty"` // the code that somebody may be paired by
+}
+
+// ChannelPairing is a code by which somebody may be paired, without the code.
+type ChannelPairing struct {
+	Salt      string         `json:"salt"`
+	Hash      string         `json:"hash"`
+	ExpiresAt time.Time      `json:"expiresAt"`
+	Wrong     map[string]int `json:"wrong,omitempty"` // tries by sender, whose id is hashed
+}
+
+// ChannelCursors are how far services were read, by id of the link.
+type ChannelCursors map[string]string

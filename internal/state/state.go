@@ -33,6 +33,9 @@ type DB struct {
 
 	ModelSetup Document[ambry.ModelSetup] // the models the person has chosen, without their keys
 
+	Channels       Document[ambry.ChannelSetup]   // what was connected, without secrets
+	ChannelCursors Document[ambry.ChannelCursors] // how far services were read
+
 	lastScan    Document[ambry.ScanCompletion] // its JobID is empty if there was none
 	write, read *sql.DB
 }
@@ -72,6 +75,8 @@ func open(ctx context.Context, h home.Home, schema fs.FS) (*DB, error) {
 	db.Privacy = Document[ambry.Privacy]{db, "privacy", zero[ambry.Privacy]}
 	db.ScanPreferences = Document[ambry.ScanPreferences]{db, "scan_preferences", ambry.DefaultScanPreferences}
 	db.ModelSetup = Document[ambry.ModelSetup]{db, "model_setup", ambry.DefaultModelSetup}
+	db.Channels = Document[ambry.ChannelSetup]{db, "channels", zero[ambry.ChannelSetup]}
+	db.ChannelCursors = Document[ambry.ChannelCursors]{db, "channel_cursors", zero[ambry.ChannelCursors]}
 	db.lastScan = Document[ambry.ScanCompletion]{db, "last_scan", zero[ambry.ScanCompletion]}
 	return db, nil
 }
