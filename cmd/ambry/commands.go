@@ -32,6 +32,7 @@ func (p *program) commands() []*cobra.Command {
 		p.configCommand(),
 		p.modelCommand(),
 		p.accountCommand(),
+		p.channelCommand(),
 		p.doctorCommand(),
 		p.versionCommand(),
 		p.memoryCommand(),

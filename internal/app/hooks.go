@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
+	"ambry.dev/ambry/internal/gateway"
 	"ambry.dev/ambry/internal/hook"
 	"ambry.dev/ambry/internal/scan"
 	"ambry.dev/ambry/internal/state"
@@ -40,12 +42,13 @@ func (c consenting) ConsentChanged() {
 // resetting is what the service knows; when it is deleted, the consent is too.
 type resetting struct {
 	*state.DB
-	scans consenting
+	scans    consenting
+	channels *gateway.Gateway
 }
 
 // Reset deletes everything.
 func (r resetting) Reset(ctx context.Context) error {
-	err := r.DB.Reset(ctx)
+	err := errors.Join(r.channels.Forget(ctx), r.DB.Reset(ctx))
 	r.scans.ConsentChanged()
 	return err
 }

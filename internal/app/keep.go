@@ -10,14 +10,15 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/event"
+	"ambry.dev/ambry/internal/gateway"
 	"ambry.dev/ambry/internal/keep"
 	"ambry.dev/ambry/internal/redact"
 )
 
-func (s *service) newKeeper(scans consenting, memory *memoryRuntime, bus *event.Bus) *keep.Keeper {
+func (s *service) newKeeper(scans consenting, channels *gateway.Gateway, memory *memoryRuntime, bus *event.Bus) *keep.Keeper {
 	return &keep.Keeper{
 		Home: s.home, UserHome: s.options.UserHome, Version: s.options.Version,
-		Memory: memory, Intake: intake{memory}, State: resetting{s.db, scans}, StopScan: scans.Stop, Bus: bus, Log: s.log, Now: now,
+		Memory: memory, Intake: intake{memory}, State: resetting{s.db, scans, channels}, StopScan: scans.Stop, Bus: bus, Log: s.log, Now: now,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"ambry.dev/ambry/internal/agent/all"
 	"ambry.dev/ambry/internal/broker"
 	"ambry.dev/ambry/internal/event"
+	"ambry.dev/ambry/internal/gateway"
 	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/keep"
 	"ambry.dev/ambry/internal/mcp"
@@ -86,6 +87,7 @@ type service struct {
 
 	models       *broker.Broker
 	accounts     *accounts
+	channels     *gateway.Gateway
 	runtimeToken string // opens the models to the memory runtime
 
 	file ambry.RuntimeFile
@@ -127,7 +129,11 @@ func (s *service) run(ctx context.Context) error {
 	own := notes{memory, s.newForgetting(memory, spool)}
 	bridge := mcp.NewBridge(&mcp.Server{Memory: own, As: own.as, Version: s.options.Version, Log: s.log, Others: others})
 	scans := consenting{scanner, spool, s.log}
-	keeper := s.newKeeper(scans, memory, bus)
+	if s.channels, err = s.newChannels(ctx, memory, bus); err != nil {
+		ln.Close()
+		return err
+	}
+	keeper := s.newKeeper(scans, s.channels, memory, bus)
 	handler, _ := web.New(s.webConfig(), s.newServer(scans, skills, memory, bus, bridge, others, keeper).Routes())
 
 	// Each part runs until its context ends; the order in which they end is the
@@ -149,6 +155,8 @@ func (s *service) run(ctx context.Context) error {
 	defer stopSkills()
 	stopOthers := start(ctx, "upstreams", s.log, others.Run)
 	defer stopOthers()
+	stopChannels := start(ctx, "channels", s.log, s.channels.Run)
+	defer stopChannels()
 	stopConfig := start(ctx, "settings", s.log, func(ctx context.Context) error {
 		return s.config.follow(ctx, bus, s.log, func(set settings.Settings) { others.Set(set.MCP.Upstreams) })
 	})
@@ -225,10 +233,11 @@ func (s *service) newServer(scans consenting, skills *skill.Skills, memory *memo
 		Version:     s.options.Version,
 		AppSettings: s.db.AppSettings, Onboarding: s.db.Onboarding,
 		Privacy: s.db.Privacy, ScanPreferences: s.db.ScanPreferences,
-		PrivacyChanged: s.outgoing.refresh,
+		PrivacyChanged: s.privacyChanged,
 		Bus:            bus,
 		Models:         s.models,
 		Account:        s.accounts.account,
+		Channels:       s.channels,
 		Internal:       relay.Routes(s.models, s.runtimeToken),
 		Scans:          scans,
 		Skills:         skills,
@@ -267,6 +276,12 @@ func (s *service) localOnly() bool {
 		s.log.Error("read the privacy; no other machine is called", "err", err)
 	}
 	return err != nil || privacy.LocalOnlyMode
+}
+
+// privacyChanged has what was decided about the privacy hold.
+func (s *service) privacyChanged() {
+	s.outgoing.refresh()
+	s.channels.Retry()
 }
 
 // consent returns what the person permits. What cannot be read is not permitted.

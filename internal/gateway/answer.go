@@ -89,7 +89,8 @@ func (c *connection) do(j job) {
 		}
 		answering, cancel := context.WithTimeout(c.ctx, answerWait)
 		a := c.gateway.Answer(answering, Question{
-			Provider: c.provider.ID, Chat: digest(c.id, m.Chat)[:32], ID: digest(c.id, m.ID)[:32], Text: m.Text, Group: m.Group,
+			Provider: c.provider.ID, Text: m.Text, Group: m.Group,
+			Chat: digest(c.id, m.Chat)[:32], Person: digest(c.id, m.Sender)[:32], ID: digest(c.id, m.ID)[:32],
 		})
 		cancel()
 		<-c.gateway.answers

@@ -42,6 +42,7 @@ var ErrLocalOnly = errors.New("local-only mode is on; no other machine is called
 type Question struct {
 	Provider string
 	Chat     string // names the conversation, and tells nothing of it
+	Person   string // names who has written, likewise
 	ID       string // names the message, the same when it comes again
 	Text     string
 	Group    bool // others read along

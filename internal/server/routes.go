@@ -57,6 +57,13 @@ func (s *Server) Routes() []web.Route {
 
 		web.Get("/api/v1/integrations/capabilities", "What Ambry is connected with, and how that is", s.capabilities).Tag("integrations"),
 
+		web.Get("/api/v1/channels/definitions", "The services on which people can write to Ambry", s.channelDefinitions).Tag("channels"),
+		web.Get("/api/v1/channels/connections", "Those that were connected, and how they are", s.channelConnections).Tag("channels"),
+		web.Post("/api/v1/channels/{provider}/connect", "Connect a channel; the service is asked first", s.connectChannel).Tag("channels"),
+		web.Post("/api/v1/channels/{provider}/disconnect", "End a channel, and forget what belongs to it", s.disconnectChannel).Tag("channels"),
+		web.Post("/api/v1/channels/{provider}/pair", "Draw a code by which somebody may be paired", s.pairChannel).Tag("channels"),
+		web.Post("/api/v1/channels/{provider}/unpair", "Take somebody's permission to write", s.unpairChannel).Tag("channels"),
+
 		web.Get("/api/local-data", "What our directory takes, part by part", s.dataSizes).Tag("local data"),
 		web.Delete("/api/local-data", "Delete everything", s.deleteData).Tag("local data"),
 		web.Post("/api/local-data/reveal", "Show our directory in the file manager", s.revealData).Tag("local data"),

@@ -61,8 +61,9 @@ type Server struct {
 	PrivacyChanged func() // called after the privacy changed, before anybody is told
 	Bus            Bus
 
-	Models  Models
-	Account Account
+	Models   Models
+	Account  Account
+	Channels Channels
 
 	Scans  Scans
 	Skills Skills
