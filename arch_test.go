@@ -73,6 +73,7 @@ const floors = `
 1  secret              language home
 1  client              language
 0  account/accounttest
+0  channel/ntfy/ntfytest
 0  language
 0  home
 0  edit

@@ -119,7 +119,7 @@ where other programs and the history of the shell would see it: KEY=env:NAME
 takes it from a variable of this command. Without a terminal, secrets are read
 from standard input, a line for each, in the order of the definition.`,
 		Example: `  ambry channel connect telegram
-  ambry channel connect ntfy --field server=https://ntfy.example.org --field token=env:NTFY_TOKEN
+  ambry channel connect ntfy --field token=env:NTFY_TOKEN
   pass show telegram-bot | ambry channel connect telegram`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.connectChannel(cmd.Context(), args[0], given) },

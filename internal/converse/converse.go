@@ -122,7 +122,7 @@ const maxReply = 3000
 
 // Answer answers a line.
 func (c *Conversations) Answer(ctx context.Context, l Line) Reply {
-	t := &turn{conversation: c.conversation(l), all: c, memory: c.Memory("channel:" + l.Channel), line: l}
+	t := &turn{conversation: c.conversation(l), all: c, memory: patient{c.Memory("channel:" + l.Channel)}, line: l}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clean, found := redact.Text(l.Text)

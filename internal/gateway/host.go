@@ -24,7 +24,7 @@ const (
 // What somebody may write, who is paired.
 const (
 	peerPause = 3 * time.Second
-	peerBurst = 5
+	peerBurst = 10
 )
 
 // peer is what is known of somebody who is paired.

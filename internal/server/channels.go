@@ -27,13 +27,13 @@ func (s *Server) channelConnections(ctx context.Context, _ *web.None) (*web.JSON
 	return replied(s.Channels.Connections(ctx))
 }
 
-// ofChannel is a request about one channel.
-type ofChannel struct {
+// OfChannel is a request about one channel.
+type OfChannel struct {
 	Provider string `path:"provider" maxLength:"64" doc:"A channel, such as telegram"`
 }
 
 func (s *Server) connectChannel(ctx context.Context, in *struct {
-	ofChannel
+	OfChannel
 	Body *map[string]string `doc:"The fields of its definition, by their keys"`
 },
 ) (*web.JSON[ambry.ChannelOpened], error) {
@@ -44,20 +44,16 @@ func (s *Server) connectChannel(ctx context.Context, in *struct {
 	return replied(s.Channels.Connect(ctx, in.Provider, fields))
 }
 
-func (s *Server) disconnectChannel(ctx context.Context, in *struct {
-	ofChannel
-	Body *struct{} `doc:"Nothing"`
-},
-) (*web.JSON[done], error) {
+func (s *Server) disconnectChannel(ctx context.Context, in *OfChannel) (*web.JSON[done], error) {
 	return replied(done{OK: true}, s.Channels.Disconnect(ctx, in.Provider))
 }
 
-func (s *Server) pairChannel(ctx context.Context, in *ofChannel) (*web.JSON[ambry.ChannelCode], error) {
+func (s *Server) pairChannel(ctx context.Context, in *OfChannel) (*web.JSON[ambry.ChannelCode], error) {
 	return replied(s.Channels.Pair(ctx, in.Provider))
 }
 
 func (s *Server) unpairChannel(ctx context.Context, in *struct {
-	ofChannel
+	OfChannel
 	Body struct {
 		ID string `json:"id" minLength:"1" maxLength:"1000" doc:"Of a peer, as the connection shows it"`
 	}

@@ -104,6 +104,7 @@ type api struct {
 	health      ambry.Health
 	models      *models
 	account     person
+	channels    channels
 }
 
 // skills keeps what it was asked.
@@ -139,6 +140,7 @@ func serve(t *testing.T) *api {
 		Bus:            a.bus,
 		Models:         a.models,
 		Account:        &a.account,
+		Channels:       &a.channels,
 		Scans:          a.scans,
 		Skills:         &a.skills,
 		Health:         func(context.Context) ambry.Health { return a.health },
@@ -388,7 +390,7 @@ func TestTheBridgeHasATokenOfItsOwn(t *testing.T) {
 func TestCapabilitiesSayHowTheUpstreamsAre(t *testing.T) {
 	status, got := serve(t).ask("GET", "/api/v1/integrations/capabilities", "")
 	list, ok := got["mcpUpstreams"].([]any)
-	if status != 200 || !ok || len(list) != 2 || fmt.Sprint(got["toolkits"]) != "[docs]" || fmt.Sprint(got["channels"]) != "[]" {
+	if status != 200 || !ok || len(list) != 2 || fmt.Sprint(got["toolkits"]) != "[docs]" {
 		t.Fatalf("got %d %v", status, got)
 	}
 	if one := fmt.Sprint(list[1]); one != "map[id:gone name:gone reason:ended status:failed tools:[] transport:stdio]" {

@@ -5,6 +5,8 @@ package ntfy
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -74,9 +76,11 @@ func newLink(a channel.Access) (channel.Link, error) {
 	return l, nil
 }
 
-// identity is who we are: a topic has no names, so it is where it is.
+// identity is who we are: a topic has no names. Another topic is another one of
+// us, without showing it.
 func (l *link) identity() channel.Identity {
-	return channel.Identity{ID: "topic", Name: l.server.Host}
+	sum := sha256.Sum256([]byte(l.server.String() + "/" + l.topic))
+	return channel.Identity{ID: hex.EncodeToString(sum[:8]), Name: "a topic of " + l.server.Host}
 }
 
 // Check asks whether the topic may be read. Whether it may be written can only

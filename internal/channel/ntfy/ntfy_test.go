@@ -3,19 +3,48 @@ package ntfy_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel"
 	"ambry.dev/ambry/internal/channel/channeltest"
 	"ambry.dev/ambry/internal/channel/ntfy"
+	"ambry.dev/ambry/internal/channel/ntfy/ntfytest"
 )
 
 func TestProvider(t *testing.T) {
-	channeltest.Run(t, ntfy.Provider(), func(t *testing.T) channeltest.World { return newServer(t).world() })
+	channeltest.Run(t, ntfy.Provider(), world)
+}
+
+func world(t *testing.T) channeltest.World {
+	s := ntfytest.New()
+	t.Cleanup(s.Close)
+	values := map[string]string{"server": s.URL + "/", "topic": ntfytest.Topic, "token": ntfytest.Token}
+	wrong := maps.Clone(values)
+	wrong["token"] = strings.Replace(ntfytest.Token, "a", "b", 1)
+	return channeltest.World{
+		Values: values, Wrong: wrong,
+		Say: func(l channeltest.Line) { s.Say(l.Text) },
+		Hear: func(within time.Duration) (channeltest.Sent, bool) {
+			select {
+			case m := <-s.Sent:
+				heard := channeltest.Sent{In: channeltest.Ann, Text: m.Message}
+				if m.Markdown || m.Click != "" || m.Attach != "" {
+					heard.Live = "markdown"
+				}
+				return heard, true
+			case <-time.After(within):
+				return channeltest.Sent{}, false
+			}
+		},
+		Cut: s.Cut, Again: s.Again,
+		NoGroups: true, Anonymous: true, Remembers: true,
+	}
 }
 
 func TestEachMistakeIsNamed(t *testing.T) {
@@ -42,7 +71,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
 func linkTo(t testing.TB, w wire) channel.Link {
 	l, err := ntfy.Provider().New(channel.Access{
-		Values: map[string]string{"server": "http://ntfy.example", "topic": "harbour-k3", "token": token},
+		Values: map[string]string{"server": "http://ntfy.example", "topic": ntfytest.Topic, "token": ntfytest.Token},
 		HTTP:   &http.Client{Transport: w},
 	})
 	if err != nil {
