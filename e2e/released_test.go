@@ -14,9 +14,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/client"
@@ -139,8 +141,8 @@ func (r *released) isKept() {
 		is := ask[int](t, filepath.Join(r.ambry, name+".db"), "PRAGMA user_version")[0]
 		for version := was; version < is; version++ {
 			copies, _ := filepath.Glob(filepath.Join(r.ambry, "backups", fmt.Sprintf("%s-schema%d-*.db", name, version)))
-			if len(copies) != 1 {
-				t.Fatalf("the copies of %s before step %d are %v", name, version+1, copies)
+			if len(copies) == 0 {
+				t.Fatalf("there is no copy of %s from before step %d", name, version+1)
 			}
 			if got := ask[int](t, copies[0], "PRAGMA user_version")[0]; got != version {
 				t.Errorf("%s has version %d", copies[0], got)
@@ -318,4 +320,66 @@ func unpackHome(t *testing.T, archive, dir string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestKilledWhileMigrating kills the program while it brings the oldest home to
+// the newest schema, again and again on the same one, and then once more lets it.
+func TestKilledWhileMigrating(t *testing.T) {
+	points := uint64(8)
+	switch {
+	case os.Getenv("AMBRY_FAULTS") == "long":
+		points = 200
+	case testing.Short():
+		points = 3
+	}
+	const oldest = "testdata/released/memory1-state1.tar.gz"
+	var total uint64
+	for i := range points + 1 { // the first is not killed
+		home := t.TempDir()
+		unpackHome(t, oldest, home)
+		r := &released{t: t, ambry: filepath.Join(home, ".ambry")}
+		r.remember()
+		if i > 0 {
+			killedStart(t, home, total*(2*i-1)/(2*points))
+		}
+		cmd, c := serve(t, home, t.Output())
+		if i == 0 {
+			total = progress(cmd.Process.Pid, child(cmd.Process.Pid, "memory"))
+		}
+		r.counts(c, "after all")
+		end(t, cmd)
+		r.isKept()
+		if t.Failed() {
+			t.Fatalf("at point %d of %d", i, points)
+		}
+	}
+	t.Logf("killed at %d points of %d bytes and calls", points, total)
+}
+
+// killedStart starts the program and kills it, and its runtime with it, once it
+// has read and written as much as is said.
+func killedStart(t *testing.T, home string, after uint64) {
+	t.Helper()
+	cmd := exec.Command("ambry", "serve")
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "WORK=" + home}
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	memory := 0
+	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+		if memory == 0 {
+			memory = child(cmd.Process.Pid, "memory")
+		}
+		if progress(cmd.Process.Pid, memory) >= after || time.Now().After(deadline) {
+			break
+		}
+	}
+	if memory != 0 {
+		_ = killProcess(memory)
+	}
+	if err := killProcess(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
 }
