@@ -44,6 +44,12 @@ func (a Access) Socket(ctx context.Context, address string) (*Socket, error) {
 	return a.socket(ctx, address, beat)
 }
 
+// QuietSocket is as [Access.Socket], for services with heartbeats of their own:
+// that nobody is there any more is for the caller to notice.
+func (a Access) QuietSocket(ctx context.Context, address string) (*Socket, error) {
+	return a.socket(ctx, address, 0)
+}
+
 func (a Access) socket(ctx context.Context, address string, beat time.Duration) (*Socket, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -61,6 +67,10 @@ func (a Access) socket(ctx context.Context, address string, beat time.Duration) 
 	conn.SetReadLimit(maxFrame)
 	beating, stop := context.WithCancel(context.Background())
 	s := &Socket{conn: conn, host: u.Host, stop: stop, done: make(chan struct{})}
+	if beat == 0 {
+		close(s.done)
+		return s, nil
+	}
 	go s.live(beating, beat)
 	return s, nil
 }
@@ -108,3 +118,7 @@ func (s *Socket) Close() {
 	s.conn.CloseNow() //nolint:errcheck // nothing is left to be said
 	<-s.done
 }
+
+// CloseCode returns the number with which the other end has closed a connection,
+// 0 if it has given none.
+func CloseCode(err error) int { return max(0, int(websocket.CloseStatus(err))) }

@@ -5,6 +5,7 @@ package all
 import (
 	"ambry.dev/ambry/internal/channel"
 	"ambry.dev/ambry/internal/channel/dingtalk"
+	"ambry.dev/ambry/internal/channel/discord"
 	"ambry.dev/ambry/internal/channel/feishu"
 	"ambry.dev/ambry/internal/channel/imessage"
 	"ambry.dev/ambry/internal/channel/irc"
@@ -20,6 +21,7 @@ import (
 func Providers() []channel.Provider {
 	return []channel.Provider{
 		telegram.Provider(),
+		discord.Provider(),
 		slack.Provider(),
 		feishu.Provider(),
 		dingtalk.Provider(),
