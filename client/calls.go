@@ -158,6 +158,11 @@ func (c *Client) Overview(ctx context.Context) (o ambry.Overview, err error) {
 	return o, c.call(ctx, http.MethodGet, "/api/v1/panel/overview", nil, nil, &o)
 }
 
+// MemoryHealth says how the memory is, and how far it is with what it has.
+func (c *Client) MemoryHealth(ctx context.Context) (h ambry.MemoryHealth, err error) {
+	return h, c.call(ctx, http.MethodGet, "/api/v1/health", nil, nil, &h)
+}
+
 // The pause between two looks at something that takes a while: short at first,
 // since most things are done at once.
 const (

@@ -148,6 +148,10 @@ func TestRequests(t *testing.T) {
 			"overview", func(ctx context.Context, c *client.Client) error { _, err := c.Overview(ctx); return err },
 			"GET /api/v1/panel/overview ", "",
 		},
+		{
+			"memory health", func(ctx context.Context, c *client.Client) error { _, err := c.MemoryHealth(ctx); return err },
+			"GET /api/v1/health ", "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

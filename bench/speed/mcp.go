@@ -28,11 +28,7 @@ func (b *bench) agents(ctx context.Context, s *service) error {
 	if err != nil {
 		return err
 	}
-	rare, _, _, err := words(b.home)
-	if err != nil {
-		return err
-	}
-	if err := b.agentsHTTP(ctx, rt, rare); err != nil {
+	if err := b.agentsHTTP(ctx, rt, b.rare); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, b.binary, "mcp", "--agent", "speed", "--home", s.home)
@@ -46,7 +42,7 @@ func (b *bench) agents(ctx context.Context, s *service) error {
 	var took []time.Duration
 	for i := range mcpTimes {
 		began := time.Now()
-		res, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "memory_search", Arguments: map[string]any{"query": rare[i%len(rare)]}})
+		res, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "memory_search", Arguments: map[string]any{"query": b.rare[i%len(b.rare)]}})
 		if err != nil || res.IsError {
 			return fmt.Errorf("memory_search over stdio: %v, %+v", err, res)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,24 @@ import (
 type bench struct {
 	*report
 	binary, home, work string
+
+	rare, common, questions []string // what is searched for
+}
+
+// settle waits until the memory has nothing left to do: it learns and embeds in
+// the background what it was given.
+func (s *service) settle(ctx context.Context) error {
+	for {
+		h, err := s.MemoryHealth(ctx)
+		if err != nil {
+			return err
+		}
+		if h.Learning.Waiting == 0 && (h.Embedding == nil || h.Embedding.Pending == 0) {
+			time.Sleep(2 * time.Second) // what was done last is written
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 func (b *bench) all(ctx context.Context) error {
@@ -31,13 +50,17 @@ func (b *bench) all(ctx context.Context) error {
 		b.add("binary", float64(info.Size())/1e6, "MB", "<= 60", "")
 	}
 	data := filepath.Join(b.work, "ambry")
+	var err error
+	if b.rare, b.common, b.questions, err = words(b.home); err != nil {
+		return err
+	}
 	s, err := start(ctx, b.binary, data, b.home)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	for _, measure := range []func(context.Context, *service) error{
-		b.ingest, b.rescan, b.freshness, b.searches, b.agents, b.health, b.adds,
+		b.ingest, b.searchesAtWork, b.rescan, b.freshness, b.searches, b.agents, b.health, b.adds,
 	} {
 		if err := measure(ctx, s); err != nil {
 			return err
@@ -107,7 +130,10 @@ func (b *bench) ingest(ctx context.Context, s *service) error {
 
 func (b *bench) rescan(ctx context.Context, s *service) error {
 	_, files := size(b.home)
-	time.Sleep(3 * time.Second) // the watcher's own look at everything, and checkpoints, are over
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	time.Sleep(time.Second) // the watcher's own look at everything is over
 	before := s.usage()
 	const times = 5
 	for range times {
@@ -165,22 +191,36 @@ func found(ctx context.Context, s *service, word string) error {
 	}
 }
 
-func (b *bench) searches(ctx context.Context, s *service) error {
-	rare, common, questions, err := words(b.home)
+// searchesAtWork measures while the memory learns and embeds what it was given.
+func (b *bench) searchesAtWork(ctx context.Context, s *service) error {
+	h, err := s.MemoryHealth(ctx)
 	if err != nil {
 		return err
 	}
+	fmt.Printf("  %d turns to learn from, %+v\n", h.Learning.Waiting, *cmp.Or(h.Embedding, &ambry.EmbeddingState{}))
+	return b.search(ctx, s, "at work: ", 100)
+}
+
+func (b *bench) searches(ctx context.Context, s *service) error {
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	return b.search(ctx, s, "", 300)
+}
+
+func (b *bench) search(ctx context.Context, s *service, state string, times int) error {
 	for _, set := range []struct {
 		name, goal string
 		queries    []string
 	}{
-		{"search, a rare word", "<= 3", rare},
-		{"search, two common words", "<= 15", common},
-		{"search, a question", "", questions},
+		{"search, a rare word", "<= 3", b.rare},
+		{"search, two common words", "<= 15", b.common},
+		{"search, a question", "", b.questions},
 	} {
+		before := s.usage()
 		var took []time.Duration
 		hits := 0
-		for i := range 300 {
+		for i := range times {
 			began := time.Now()
 			a, err := s.Search(ctx, ambry.Query{Query: set.queries[i%len(set.queries)]})
 			if err != nil {
@@ -189,7 +229,8 @@ func (b *bench) searches(ctx context.Context, s *service) error {
 			took = append(took, time.Since(began))
 			hits += len(a.Hits)
 		}
-		b.add(set.name+", p50", ms(quantile(took, .5)), "ms", set.goal, fmt.Sprintf("p99 %.2f, %.1f hits", ms(quantile(took, .99)), float64(hits)/300))
+		b.add(state+set.name+", p50", ms(quantile(took, .5)), "ms", set.goal, fmt.Sprintf("p99 %.2f, %.2f CPU-ms, %.1f hits",
+			ms(quantile(took, .99)), ms(s.usage().minus(before).cpu)/float64(times), float64(hits)/float64(times)))
 	}
 	return nil
 }
@@ -293,6 +334,9 @@ func (b *bench) starts(ctx context.Context, data string) error {
 		}
 		health, ready = append(health, s.health), append(ready, s.ready)
 		if len(health) == 5 {
+			if err := s.settle(ctx); err != nil {
+				return err
+			}
 			time.Sleep(5 * time.Second)
 			u := s.usage()
 			time.Sleep(20 * time.Second)
