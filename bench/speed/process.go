@@ -103,6 +103,21 @@ func (s *service) usage() usage {
 	return u
 }
 
+// busy returns how long the threads that live now have run, to the nanosecond.
+func (s *service) busy() (total time.Duration) {
+	for _, pid := range s.pids() {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		for _, thread := range threads {
+			data, _ := os.ReadFile(thread)
+			if ran, _, ok := strings.Cut(string(data), " "); ok {
+				n, _ := strconv.ParseInt(ran, 10, 64)
+				total += time.Duration(n)
+			}
+		}
+	}
+	return total
+}
+
 func (u usage) minus(o usage) usage {
 	return usage{cpu: u.cpu - o.cpu, written: u.written - o.written, rss: u.rss, shared: u.shared}
 }

@@ -18,7 +18,7 @@ import (
 // watched: the databases are in the same directory, and every write to them
 // would wake a watcher.
 const (
-	lookEvery    = time.Second
+	lookEvery    = 2 * time.Second
 	settingsRest = 100 * time.Millisecond // a changed file is read once it has been left alone for so long
 )
 

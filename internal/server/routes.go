@@ -41,7 +41,7 @@ func (s *Server) Routes() []web.Route {
 
 		web.Get("/api/agent-sources", "Agents on this machine", s.listSources).Tag("agent sources"),
 		web.Post("/api/agent-sources/scan", "Read the agents' histories", s.startScan).Accepted().Tag("agent sources"),
-		web.Get("/api/agent-sources/scan/status", "How far a scan is, and how the last one ended", s.scanStatus).Tag("agent sources"),
+		web.Get("/api/agent-sources/scan/status", "How far a scan is, and how the last one ended", s.scanStatus).Quiet().Tag("agent sources"),
 		web.Post("/api/agent-sources/scan/stop", "Stop reading; scanning again goes on", s.stopScan).Tag("agent sources"),
 		web.Post("/api/agent-sources/scan/cancel", "The same as stop: what was read stays", s.stopScan).Tag("agent sources"),
 		web.Post("/api/agent-sources/manual", "Add a directory with a copy of an agent's history", s.addSource).Tag("agent sources"),

@@ -144,7 +144,11 @@ func (s *Supervisor[A]) watch(alive context.Context, c *child, answer A) error {
 		if failures >= probesToUnavailable {
 			s.set(ambry.HealthUnavailable, s.reason("does not respond; it is replaced if that goes on"))
 		}
-		if !pause(alive, s.cfg.Timing.ProbeEvery) {
+		wait := s.cfg.Timing.ProbeEvery
+		if failures > 0 {
+			wait = s.cfg.Timing.ProbeAgain
+		}
+		if !pause(alive, wait) {
 			break
 		}
 	}

@@ -46,7 +46,8 @@ type Config[A any] struct {
 // beside it.
 type Timing struct {
 	Handshake    time.Duration // 15 s from start to answer
-	ProbeEvery   time.Duration // 3 s from one probe to the next
+	ProbeEvery   time.Duration // 5 s from one probe to the next
+	ProbeAgain   time.Duration // 1 s, and never more than ProbeEvery, from a probe that failed to the next
 	ProbeTimeout time.Duration // 3 s
 	Grace        time.Duration // 10 s from the end of its input to a clean end
 	Stable       time.Duration // 30 s of health, and earlier failures no longer count
@@ -61,7 +62,8 @@ func (t Timing) withDefaults() Timing {
 		initial time.Duration
 	}{
 		{&t.Handshake, 15 * time.Second},
-		{&t.ProbeEvery, 3 * time.Second},
+		{&t.ProbeEvery, 5 * time.Second},
+		{&t.ProbeAgain, time.Second},
 		{&t.ProbeTimeout, 3 * time.Second},
 		{&t.Grace, 10 * time.Second},
 		{&t.Stable, 30 * time.Second},
@@ -73,11 +75,13 @@ func (t Timing) withDefaults() Timing {
 			*f.field = f.initial
 		}
 	}
+	t.ProbeAgain = min(t.ProbeAgain, t.ProbeEvery)
 	return t
 }
 
 // With the default timing a child that hangs is unavailable 12 seconds after
-// its last good probe at the latest, and killed after 24.
+// its last good probe at the latest, and killed after 20. Each probe wakes both
+// processes, so good ones are far apart.
 const (
 	probesToUnavailable = 2 // failed in a row
 	probesToKill        = 4

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ambry.dev/ambry"
@@ -60,6 +61,10 @@ type Store struct {
 	watch   VectorWatch // nil if nobody wants to know
 
 	arrived chan struct{} // turns wait to be learned from
+
+	written  atomic.Int64 // grows whenever something is written
+	counters settled[Health]
+	due      settled[int64] // memories that need a vector
 
 	journal      *journal
 	closeJournal sync.Once
@@ -167,13 +172,38 @@ func (s *Store) Health(ctx context.Context) (Health, error) {
 	h := Health{SchemaVersion: len(migrations()), Bytes: s.size()}
 	h.Reason = s.trouble.reason()
 	h.Writable = h.Reason == ""
-	err := s.readers.QueryRowContext(ctx, `
-		SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions, (SELECT count(*) FROM (SELECT 1 FROM unlearned LIMIT 10000)) FROM total`).Scan(
-		&h.Memories, &h.Sessions, &h.Unlearned)
+	n, err := s.counters.get(s, func() (n Health, err error) {
+		return n, s.readers.QueryRowContext(ctx, `
+			SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions, (SELECT count(*) FROM (SELECT 1 FROM unlearned LIMIT 10000)) FROM total`).Scan(
+			&n.Memories, &n.Sessions, &n.Unlearned)
+	})
 	if err != nil {
 		return Health{}, fmt.Errorf("read counters: %w", failure(err))
 	}
+	h.Memories, h.Sessions, h.Unlearned = n.Memories, n.Sessions, n.Unlearned
 	return h, nil
+}
+
+// settled is something that was read, and is good until something is written: the
+// service asks how we are every few seconds, mostly while nothing happens. The
+// zero value is ready.
+type settled[T any] struct {
+	mu    sync.Mutex // guards the rest
+	known bool
+	at    int64 // what was written then
+	value T
+}
+
+func (s *settled[T]) get(of *Store, read func() (T, error)) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := of.written.Load()
+	if s.known && s.at == at && !of.isClosed() {
+		return s.value, nil
+	}
+	value, err := read()
+	s.known, s.at, s.value = err == nil, at, value
+	return value, err
 }
 
 var errClosed = ambry.MemoryUnavailable.Errorf("the memory is shutting down")

@@ -193,14 +193,14 @@ func (t *tx) newSpace(name string) error {
 // DueVectors returns memories that wait for a vector, the newest first, at most
 // limit, and their texts. Version tells the state of the text.
 func (s *Store) DueVectors(ctx context.Context, limit int) ([]Text, error) {
-	rows, err := s.due(ctx, limit)
+	rows, err := s.dueRows(ctx, limit)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	return s.Texts(ctx, rows, len(rows), math.MaxInt)
 }
 
-func (s *Store) due(ctx context.Context, limit int) (rows []int64, err error) {
+func (s *Store) dueRows(ctx context.Context, limit int) (rows []int64, err error) {
 	err = s.read(ctx, func(r reader) (err error) {
 		rows, err = column[int64](r.rows(`SELECT memory FROM vector_due ORDER BY memory DESC LIMIT ?`, limit))
 		if err != nil {
@@ -298,14 +298,16 @@ func (s *Store) Vectors(ctx context.Context, after int64, limit int) ([]Placed, 
 }
 
 // VectorsDue returns how many memories wait for a vector.
-func (s *Store) VectorsDue(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, func(r reader) error {
-		if err := r.row(`SELECT count(*) FROM vector_due`).Scan(&n); err != nil {
-			return fmt.Errorf("count the memories that need a vector: %w", err)
-		}
-		return nil
+func (s *Store) VectorsDue(ctx context.Context) (int64, error) {
+	return s.due.get(s, func() (n int64, err error) {
+		err = s.read(ctx, func(r reader) error {
+			if err := r.row(`SELECT count(*) FROM vector_due`).Scan(&n); err != nil {
+				return fmt.Errorf("count the memories that need a vector: %w", err)
+			}
+			return nil
+		})
+		return n, err
 	})
-	return n, err
 }
 
 // Places are what a filter allows, by id. An empty list allows everything; None

@@ -152,6 +152,7 @@ func (w *writer) serve(jobs []*job) {
 			w.tidy = false
 			if j.err = j.ctx.Err(); j.err == nil {
 				j.err = failure(j.alone(w))
+				w.store.written.Add(1)
 			}
 			close(j.done)
 			to++
@@ -208,6 +209,7 @@ func (w *writer) commit(jobs []*job) error {
 		w.rollback()
 		return w.broken(fmt.Errorf("commit: %w", err))
 	}
+	w.store.written.Add(1)
 	for _, f := range w.after {
 		f()
 	}
