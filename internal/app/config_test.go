@@ -123,7 +123,7 @@ func TestConfigFollowsTheFile(t *testing.T) {
 			if err := home.WriteFile(file, []byte(text), 0o600); err != nil { // a new file each time, whatever the clock says
 				t.Fatal(err)
 			}
-			time.Sleep(2 * time.Second)
+			time.Sleep(2 * lookEvery)
 			synctest.Wait()
 		}
 		expect := func(level slog.Level, problem string, want ...ambry.SettingsChanged) {
@@ -156,7 +156,7 @@ func TestConfigFollowsTheFile(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * lookEvery)
 		synctest.Wait()
 		expect(slog.LevelInfo, "", ambry.SettingsChanged{Section: "config", Fields: []string{"log.level", "memory.url"}, Restart: []string{"memory.url"}})
 	})
@@ -200,7 +200,7 @@ func TestConfigFollowsALink(t *testing.T) {
 		if err := os.WriteFile(elsewhere, []byte("log: {level: warn}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * lookEvery)
 		synctest.Wait()
 		if c.get().Log.Level != slog.LevelWarn {
 			t.Errorf("the level is %v", c.get().Log.Level)
