@@ -31,6 +31,7 @@ type fake struct {
 	changed *sync.Cond
 	closed  bool
 	down    bool
+	waiting bool // a sync waits
 	token   string
 	kind    string // the errcode for a token that is not ours
 	events  []placed
@@ -38,6 +39,7 @@ type fake struct {
 	txns    map[string]bool
 	answers []func(http.ResponseWriter) // what the next requests are answered with
 	asked   []string
+	relates object            // of the last message from us
 	hide    int               // of what a sync would tell, events that are left to /messages
 	member  map[string]string // display names
 }
@@ -169,8 +171,11 @@ func (f *fake) sync(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	for r.URL.Query().Get("timeout") != "0" && since == len(f.events) && !f.closed && gone.Err() == nil {
+		f.waiting = true
+		f.changed.Broadcast()
 		f.changed.Wait()
 	}
+	f.waiting = false
 	if gone.Err() != nil {
 		return
 	}
@@ -262,6 +267,7 @@ func (f *fake) put(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		f.Error(err)
 	}
+	f.relates = in.Relates
 	room, live := r.PathValue("room"), ""
 	if in.Kind != "m.notice" || in.Format != nil || in.HTML != nil || in.Mentions == nil || len(*in.Mentions) != 0 || r.ContentLength > 60_000 {
 		live = fmt.Sprintf("%+v", in)

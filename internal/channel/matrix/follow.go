@@ -65,11 +65,10 @@ func (f *follower) run(ctx context.Context) error {
 			f.host.Connected(f.identity())
 			connected = true
 		}
-		told := len(f.at.Told)
 		if err := f.take(ctx, out); err != nil {
 			return err
 		}
-		if out.NextBatch == f.at.Since && len(f.at.Told) == told {
+		if out.NextBatch == f.at.Since {
 			continue
 		}
 		f.at.Since, f.at.At = out.NextBatch, time.Now().UTC()

@@ -88,7 +88,7 @@ func (f *follower) encrypted(ctx context.Context, name id.RoomID) error {
 	}
 	f.at.Told = append(f.at.Told, name)
 	f.at.Told = f.at.Told[max(0, len(f.at.Told)-maxTold):]
-	return nil
+	return f.keep(ctx) // of the sync that is being read nothing is said by that
 }
 
 // written returns what somebody has written, "" if it is for nobody to answer:
@@ -138,20 +138,16 @@ func mentioned(content *event.MessageEventContent, text string, us id.UserID, na
 // word reports whether a text has a name in it, and not as a part of a longer
 // word.
 func word(text, name string) bool {
-	if name == "" {
-		return false
-	}
-	for {
-		i := strings.Index(strings.ToLower(text), strings.ToLower(name))
-		if i < 0 || i+len(name) > len(text) {
-			return false
+	before := ' '
+	for i, r := range text {
+		if !wordly(before) {
+			if _, ok := cutWord(text[i:], name); ok {
+				return true
+			}
 		}
-		before, _ := utf8.DecodeLastRuneInString(text[:i])
-		if _, ok := cutWord(text[i:], name); ok && !wordly(before) {
-			return true
-		}
-		text = text[i+len(name):]
+		before = r
 	}
+	return false
 }
 
 // cutWord takes a name from the beginning of a text, in whatever case it is.
