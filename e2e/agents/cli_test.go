@@ -3,6 +3,7 @@
 package agents
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -24,15 +25,20 @@ type cli struct {
 	servers   []string
 	connected string
 
+	// keeps is whether its hooks tell of what was asked.
+	keeps bool
 	// injects is whether what a hook says reaches the request with the prompt.
 	injects bool
 	// calls is whether our tool can be called.
 	calls bool
+
+	// end ends what it leaves running; nil if that is nothing.
+	end func(w *world) *exec.Cmd
 }
 
 var clis = []cli{
 	{
-		name: "claude", agent: "claude_code", dirs: []string{".claude", ".claude.json"}, injects: true, calls: true,
+		name: "claude", agent: "claude_code", dirs: []string{".claude", ".claude.json"}, keeps: true, injects: true, calls: true,
 		prepare: func(w *world) {
 			w.write(".claude.json", `{"hasCompletedOnboarding": true, "numStartups": 3}`)
 			w.write(".claude/settings.json", "{\n    \"theme\": \"dark\",\n    \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}]}\n}")
@@ -43,7 +49,7 @@ var clis = []cli{
 		servers: []string{"mcp", "list"}, connected: "ambry: ",
 	},
 	{
-		name: "codex", agent: "codex", dirs: []string{".codex"}, injects: true, calls: true,
+		name: "codex", agent: "codex", dirs: []string{".codex"}, keeps: true, injects: true, calls: true,
 		prepare: func(w *world) {
 			w.write(".codex/config.toml", fmt.Sprintf(`# mine
 model_provider = "stub"
@@ -65,7 +71,7 @@ trust_level = "trusted"
 		servers: []string{"mcp", "list"}, connected: "ambry",
 	},
 	{
-		name: "opencode", agent: "opencode", dirs: []string{".config/opencode"}, injects: true, calls: true,
+		name: "opencode", agent: "opencode", dirs: []string{".config/opencode"}, keeps: true, injects: true, calls: true,
 		prepare: func(w *world) {
 			w.write(".config/opencode/opencode.json", fmt.Sprintf(`{
   // mine
@@ -78,7 +84,7 @@ trust_level = "trusted"
 		servers: []string{"mcp", "list"}, connected: "ambry",
 	},
 	{
-		name: "gemini", agent: "gemini_cli", dirs: []string{".gemini"}, injects: true, calls: true,
+		name: "gemini", agent: "gemini_cli", dirs: []string{".gemini"}, keeps: true, injects: true, calls: true,
 		prepare: func(w *world) {
 			w.write(".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}}, "telemetry": {"enabled": false}, "privacy": {"usageStatisticsEnabled": false}}`)
 		},
@@ -88,7 +94,7 @@ trust_level = "trusted"
 		servers: []string{"mcp", "list"}, connected: "ambry",
 	},
 	{
-		name: "qwen", agent: "qwen_code", dirs: []string{".qwen"}, injects: true, calls: true,
+		name: "qwen", agent: "qwen_code", dirs: []string{".qwen"}, keeps: true, injects: true, calls: true,
 		prepare: func(w *world) {
 			w.write(".qwen/settings.json", `{"security": {"auth": {"selectedType": "openai"}}, "telemetry": {"enabled": false}, "privacy": {"usageStatisticsEnabled": false}}`)
 		},
@@ -96,18 +102,77 @@ trust_level = "trusted"
 		servers: []string{"mcp", "list"}, connected: "ambry",
 	},
 	{
-		name: "copilot", agent: "copilot_cli", dirs: []string{".copilot"}, injects: true, calls: true,
+		name: "copilot", agent: "copilot_cli", dirs: []string{".copilot"}, keeps: true, injects: true, calls: true,
 		prepare: func(w *world) { w.write(".copilot/config.json", `{"banner": "never"}`) },
 		ask: func(w *world, prompt string) *exec.Cmd {
 			return w.with(w.command("copilot", "--allow-all-tools", "-p", prompt))
 		},
 		servers: []string{"mcp", "list"}, connected: "ambry",
 	},
+	{
+		name: "hermes", agent: "hermes", dirs: []string{".hermes/config.yaml", ".hermes/skills"}, keeps: true, injects: true, calls: true,
+		prepare: func(w *world) {
+			w.write(".hermes/config.yaml", fmt.Sprintf("# mine\nmodel:\n  default: stub\n  provider: custom\n  base_url: %s/v1\n  api_key: %s\n", w.url, key))
+		},
+		ask: func(w *world, prompt string) *exec.Cmd {
+			return w.with(w.command("hermes", "--accept-hooks", "--yolo", "-z", prompt))
+		},
+		servers: []string{"mcp", "test", "ambry"}, connected: "Connected",
+	},
+	{
+		name: "kimi", agent: "kimi", dirs: []string{".kimi-code"}, keeps: true, injects: true, calls: true,
+		prepare: func(w *world) {
+			w.write(".kimi-code/config.toml", fmt.Sprintf(`# mine
+default_model = "stub"
+telemetry = false
+
+[providers.stub]
+type = "openai"
+base_url = "%s/v1"
+api_key = "%s"
+
+[models.stub]
+provider = "stub"
+model = "stub"
+max_context_size = 100000
+`, w.url, key))
+		},
+		ask: func(w *world, prompt string) *exec.Cmd { return w.with(w.command("kimi", "-p", prompt)) },
+	},
+	{
+		// With one prompt it calls the hooks of a task's begin and end only, which
+		// tell nothing of what was asked and take nothing.
+		name: "cline", agent: "cline", dirs: []string{".cline/skills", ".cline/data/settings/cline_mcp_settings.json", "Documents/Cline"}, calls: true,
+		prepare: func(w *world) {
+			w.write(".cline/data/settings/providers.json", fmt.Sprintf(`{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {
+  "settings": {"provider": "openai-compatible", "apiKey": "%s", "model": "stub", "baseUrl": "%s/v1"}, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}}}`, key, w.url))
+		},
+		ask: func(w *world, prompt string) *exec.Cmd { return w.with(w.command("cline", prompt)) },
+		end: func(w *world) *exec.Cmd { return w.command("cline", "hub", "stop") },
+	},
+	{
+		// It keeps tools behind one that looks for tools, which our model does not know.
+		name: "openclaw", agent: "openclaw", dirs: []string{".openclaw/openclaw.json", ".openclaw/extensions", ".openclaw/skills"}, keeps: true, injects: true,
+		prepare: func(w *world) {
+			w.write(".openclaw/openclaw.json", fmt.Sprintf(`{
+  // mine
+  "agents": {"defaults": {"model": {"primary": "stub/stub"}, "workspace": "%s"}},
+  "models": {"providers": {"stub": {"baseUrl": "%s/v1", "apiKey": "%s", "api": "openai-completions",
+    "models": [{"id": "stub", "name": "stub", "contextWindow": 100000, "maxTokens": 4096}]}}},
 }
+`, w.project, w.url, key))
+		},
+		ask: func(w *world, prompt string) *exec.Cmd {
+			return w.with(w.command("openclaw", "agent", "--local", "--session-id", rand.Text(), "--message", prompt))
+		},
+	},
+}
+
+// key is no secret, but looks like one to those who look.
+var key = strings.Repeat("x", 16)
 
 // with adds what leads an agent to our model, for all of them.
 func (w *world) with(cmd *exec.Cmd) *exec.Cmd {
-	key := strings.Repeat("x", 16)
 	cmd.Env = append(
 		cmd.Env,
 		"ANTHROPIC_BASE_URL="+w.url, "ANTHROPIC_API_KEY="+key, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",

@@ -38,9 +38,9 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// patience is how long an agent may take. They take a second or two when the
-// machine is idle.
-const patience = 3 * time.Minute
+// patience is how long an agent may take. Most take a second or two when the
+// machine is idle, OpenClaw half a minute.
+const patience = 6 * time.Minute
 
 // world is the home directory of a person who uses several agents.
 type world struct {

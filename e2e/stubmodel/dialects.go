@@ -125,14 +125,20 @@ func (m *Model) chat(w http.ResponseWriter, req object) {
 			tools = append(tools, text(f, "name"))
 		}
 	}
-	prompt := ""
+	prompt, before := "", ""
 	for _, msg := range list(req, "messages") {
-		switch text(msg, "role") {
+		role := text(msg, "role")
+		switch role {
 		case "tool":
 			results = append(results, texts(msg["content"]))
 		case "user":
-			prompt, results = texts(msg["content"]), nil
+			if before != role {
+				prompt = ""
+			}
+			// Some tell what hooks said in a message of its own behind the prompt.
+			prompt, results = prompt+texts(msg["content"])+"\n", nil
 		}
+		before = role
 	}
 	a := m.think(prompt, tools, results)
 	said, stop := object{"role": "assistant", "content": a.text}, "stop"

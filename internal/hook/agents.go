@@ -40,7 +40,7 @@ var agents = []agent{
 	{id: "codex", events: claude, say: claudeSays, sameTurns: true},
 	{id: "qwen_code", names: []string{"qwen"}, events: claude, say: claudeSays},
 	{id: "factory", names: []string{"droid"}, events: claude, say: claudeSays},
-	{id: "kimi", events: claude, say: claudeSays},
+	{id: "kimi", events: claude, say: plainContext("message")},
 	{id: "codebuddy", names: []string{"workbuddy"}, events: claude, say: claudeSays},
 	{id: "vscode", names: []string{"vs_code"}, events: claude, say: claudeSays},
 	{id: "gemini_cli", names: []string{"gemini"}, say: claudeSays, events: map[string]action{

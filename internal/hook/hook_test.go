@@ -58,7 +58,7 @@ func TestEachAgentIsAnsweredAsItTakesIt(t *testing.T) {
 		},
 		{
 			"kimi", "UserPromptSubmit", `{"session_id":"s","prompt":[{"type":"text","text":"Q"}],` + begin + `}`,
-			`{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"%"}}`,
+			`{"message":"%"}`,
 			"Stop", `{"session_id":"s","last_assistant_message":"A"}`,
 		},
 		{
@@ -77,7 +77,7 @@ func TestEachAgentIsAnsweredAsItTakesIt(t *testing.T) {
 			"post_llm_call", `{"session_id":"s","extra":{"assistant_response":"A"}}`,
 		},
 		{
-			"cline", "UserPromptSubmit", `{"taskId":"s","workspaceRoots":["/home/ana/web"],"userPromptSubmit":{"prompt":"Q"}}`,
+			"cline", "UserPromptSubmit", `{"taskId":"s","agent_id":"a1","parent_agent_id":null,"workspaceRoots":["/home/ana/web"],"userPromptSubmit":{"prompt":"Q"}}`,
 			`{"cancel":false,"contextModification":"%"}`,
 			"TaskComplete", `{"taskId":"s","taskComplete":{"result":"A"}}`,
 		},
@@ -244,8 +244,9 @@ func TestOddInputIsNoProblem(t *testing.T) {
 	for name, input := range map[string]string{
 		"nothing": "", "noise": "\x00\xff{", "a list": "[]", "null": "null", "half an object": `{"prompt":"` + question,
 		"two objects": `{"prompt":"a"}{"prompt":"b"}`, "another type": `{"prompt":17,"session_id":{}}`, "deep": strings.Repeat(`{"a":`, 20000),
-		"a sub-agent": `{"session_id":"s","agent_id":"a1","prompt":"` + question + `"}`,
-		"too much":    `{"session_id":"s","prompt":"` + strings.Repeat("x", 9<<20) + `"}`,
+		"a sub-agent":  `{"session_id":"s","agent_id":"a1","prompt":"` + question + `"}`,
+		"one of Cline": `{"session_id":"s","agent_id":"a2","parent_agent_id":"a1","prompt":"` + question + `"}`,
+		"too much":     `{"session_id":"s","prompt":"` + strings.Repeat("x", 9<<20) + `"}`,
 	} {
 		t.Run(name, func(t *testing.T) { w.silent("claude-code", "UserPromptSubmit", input) })
 	}

@@ -52,6 +52,9 @@ func parse(data []byte) (input, error) {
 		transcript: all.text("transcript_path", "transcriptPath"),
 		subagent:   all.text("agent_id") != "",
 	}
+	if parent, ok := all["parent_agent_id"]; ok { // Cline gives an id to those that have none, too
+		in.subagent = textOf(parent, 0) != ""
+	}
 	if in.cwd == "" {
 		in.cwd = all.first("workspace_roots", "workspaceRoots")
 	}
