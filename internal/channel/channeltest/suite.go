@@ -358,7 +358,9 @@ func cut(b *table) {
 		b.Say(Line{From: Ann, Text: "before"})
 		before := b.receive()
 		b.Cut()
-		b.back()
+		if b.restarts = b.Remembers; !b.Remembers {
+			b.back() // what is said before is lost
+		}
 		text := "after cut " + string(rune('a'+n))
 		b.Say(Line{From: Ann, Text: text})
 		m := b.receive()

@@ -31,8 +31,9 @@ type table struct {
 	sockets  *sockets
 	http     *http.Client
 
-	stopRun context.CancelFunc
-	result  chan error
+	restarts bool // a link that ends with an error is run again
+	stopRun  context.CancelFunc
+	result   chan error
 }
 
 func lay(t *testing.T, p channel.Provider, w World) *table {
@@ -283,8 +284,10 @@ func (b *table) receive() received {
 			return m
 		case <-b.host.connected: // it may begin anew at any time
 		case err := <-b.result:
-			b.result = nil
-			b.Fatalf("Run ends with %v", err)
+			if b.result = nil; !b.restarts || err == nil {
+				b.Fatalf("Run ends with %v", err)
+			}
+			b.run()
 		case <-end:
 			b.Fatal("nothing is received")
 		}
