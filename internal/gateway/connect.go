@@ -61,7 +61,7 @@ func newPlan(p channel.Provider, given map[string]string) (plan, error) {
 			add(ambry.Plain(key), "is no field of "+p.Name)
 		}
 	}
-	if text, err := json.Marshal(out.secret); err != nil || len(text) > secret.MaxLength {
+	if text, err := json.Marshal(out.secret); len(wrong) == 0 && (err != nil || len(text) > secret.MaxLength) {
 		add(p.Fields[0].Key, "and the other secrets are too long together")
 	}
 	if len(wrong) > 0 {
@@ -158,8 +158,8 @@ func (g *Gateway) keep(ctx context.Context, p channel.Provider, want plan, who c
 		return l, "", err
 	}
 	g.forget(ctx, old.Secret)
-	g.replace(p.ID, &l)
 	g.Bus.Publish(ambry.ChannelChanged{Provider: p.ID, ConnectionID: l.ID, Status: ambry.ChannelStarting})
+	g.replace(p.ID, &l)
 	return l, code, g.dropCursor(ctx, old.ID)
 }
 

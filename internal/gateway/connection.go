@@ -61,6 +61,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	setup, err := g.Setup.Load(ctx)
 	if err != nil {
 		g.change.Unlock()
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	g.mu.Lock()
