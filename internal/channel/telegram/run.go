@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -35,7 +36,7 @@ func (l *link) run(ctx context.Context, h channel.Host, line *channel.Line) erro
 	}
 	// The first question is answered at once, so that a bot that is read by somebody
 	// else too is not shown as connected.
-	batch, err := l.ask(ctx, 0, 0)
+	batch, err := l.ask(ctx, from(h.Cursor(), time.Now()), 0)
 	if err != nil {
 		return err
 	}
@@ -60,6 +61,19 @@ func (l *link) run(ctx context.Context, h channel.Host, line *channel.Line) erro
 			return err
 		}
 	}
+}
+
+// A cursor is the number after the last update that was taken, and when that was.
+func cursor(next int64, now time.Time) string { return fmt.Sprintf("%d %d", next, now.Unix()) }
+
+// from returns the number of a cursor, 0 if there is none that tells anything:
+// after a day Telegram has forgotten by itself what was not confirmed.
+func from(cursor string, now time.Time) int64 {
+	var next, at int64
+	if _, err := fmt.Sscanf(cursor, "%d %d", &next, &at); err != nil || now.Sub(time.Unix(at, 0)).Abs() > 24*time.Hour {
+		return 0
+	}
+	return max(0, next)
 }
 
 // pause returns how long Telegram wants not to be asked.
@@ -189,6 +203,9 @@ func (r *reader) take(ctx context.Context, batch []json.RawMessage) (next int64,
 		}
 		if m, ok := r.read(u.Message); ok {
 			if err := r.host.Receive(ctx, m, r.replier(u.Message)); err != nil {
+				return 0, err
+			}
+			if err := r.host.Keep(ctx, cursor(u.ID+1, time.Now())); err != nil {
 				return 0, err
 			}
 		}

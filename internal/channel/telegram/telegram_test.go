@@ -143,6 +143,42 @@ func TestNothingIsConfirmedBeforeItIsTaken(t *testing.T) {
 	}
 }
 
+func TestWhatWasTakenIsNotReadAgainAfterARestart(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		cursor string
+		want   []string
+	}{
+		"none":                {"", []string{"one", "two"}},
+		"after the first":     {cursor(870002, now), []string{"two"}},
+		"of the day before":   {cursor(870002, now.Add(-25*time.Hour)), []string{"one", "two"}},
+		"of tomorrow":         {cursor(870002, now.Add(25*time.Hour)), []string{"one", "two"}},
+		"of another provider": {"abc", []string{"one", "two"}},
+		"below zero":          {cursor(-5, now), []string{"one", "two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			h := begin(t, s)
+			for _, text := range []string{"one", "two"} {
+				s.say(channeltest.Line{From: channeltest.Ann, Text: text})
+			}
+			if err := h.Keep(t.Context(), c.cursor); err != nil {
+				t.Fatal(err)
+			}
+			h.Run()
+			for _, text := range c.want {
+				if m := channeltest.Next(t, h.Heard); m.Text != text {
+					t.Errorf("received %q, want %q", m.Text, text)
+				}
+			}
+			h.Stop()
+			if got := from(h.Cursor(), now); got != 870003 {
+				t.Errorf("kept is %q", h.Cursor())
+			}
+		})
+	}
+}
+
 // After a week without updates, Telegram takes any number for the next one, also
 // a smaller one.
 func TestNumbersThatBeginAnewLoseNothing(t *testing.T) {
