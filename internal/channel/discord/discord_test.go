@@ -196,6 +196,22 @@ func TestASessionGoesOnAfterARestart(t *testing.T) {
 	channeltest.Next(t, h.Ready)
 }
 
+func TestASessionGoesOnElsewhereWhenItsAddressIsGone(t *testing.T) {
+	s := newServer(t)
+	h := running(t, s)
+	s.say(channeltest.Line{From: channeltest.Ann, Text: "one"})
+	channeltest.Next(t, h.Heard)
+	h.Stop()
+	s.say(channeltest.Line{From: channeltest.Ann, Text: "two"})
+	if err := h.Keep(t.Context(), strings.Replace(h.Cursor(), "/gateway-resume", "/nowhere", 1)); err != nil {
+		t.Fatal(err)
+	}
+	h.Run()
+	if m := channeltest.Next(t, h.Heard); m.Text != "two" {
+		t.Errorf("received %+v", m.Message)
+	}
+}
+
 func TestAHeartbeatThatIsNotAnsweredEndsTheConnection(t *testing.T) {
 	s := newServer(t)
 	s.interval, s.deaf = time.Millisecond, true

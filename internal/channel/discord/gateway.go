@@ -108,30 +108,40 @@ type reader struct {
 	kept kept
 }
 
-// address returns where a connection is opened.
-func (r *reader) address(ctx context.Context) (string, error) {
-	address := r.kept.Address
-	if r.kept.Session == "" {
-		var gateway struct {
-			URL   string `json:"url"`
-			Limit *struct {
-				Remaining int   `json:"remaining"`
-				Reset     int64 `json:"reset_after"` // in milliseconds
-			} `json:"session_start_limit"`
+// open opens a connection: where the session wants to go on, else where sessions
+// begin, which can go on there too.
+func (r *reader) open(ctx context.Context) (*channel.Socket, error) {
+	if r.kept.Session != "" {
+		if socket, err := r.dial(ctx, r.kept.Address); err == nil {
+			return socket, nil
 		}
-		if err := r.ask(ctx, http.MethodGet, "/gateway/bot", nil, &gateway); err != nil {
-			return "", err
-		}
-		if gateway.Limit != nil && gateway.Limit.Remaining <= 0 {
-			// Discord takes the token of a bot back that begins too many sessions in a day.
-			return "", channel.Later("Discord", time.Duration(min(gateway.Limit.Reset, 1<<40))*time.Millisecond)
-		}
-		address = gateway.URL
 	}
+	var gateway struct {
+		URL   string `json:"url"`
+		Limit *struct {
+			Remaining int   `json:"remaining"`
+			Reset     int64 `json:"reset_after"` // in milliseconds
+		} `json:"session_start_limit"`
+	}
+	if err := r.ask(ctx, http.MethodGet, "/gateway/bot", nil, &gateway); err != nil {
+		return nil, err
+	}
+	if l := gateway.Limit; r.kept.Session == "" && l != nil && l.Remaining <= 0 {
+		// Discord takes the token of a bot back that begins too many sessions in a day.
+		return nil, channel.Later("Discord", time.Duration(min(l.Reset, 1<<40))*time.Millisecond)
+	}
+	return r.dial(ctx, gateway.URL)
+}
+
+func (r *reader) dial(ctx context.Context, address string) (*channel.Socket, error) {
 	if !r.secure(address) {
-		return "", errNotDiscord
+		return nil, errNotDiscord
 	}
-	return strings.TrimRight(address, "/") + "/?v=10&encoding=json", nil
+	socket, err := r.access.QuietSocket(ctx, strings.TrimRight(address, "/")+"/?v=10&encoding=json")
+	if refused, ok := errors.AsType[*channel.Refused](err); ok {
+		return nil, ambry.UpstreamFailed.Errorf("Discord does not open a connection (HTTP %d)", refused.Status)
+	}
+	return socket, err
 }
 
 // maxWait is how long the first frames may take.
@@ -139,14 +149,7 @@ const maxWait = 20 * time.Second
 
 // session opens a connection, and reads it to its end.
 func (r *reader) session(ctx context.Context) error {
-	address, err := r.address(ctx)
-	if err != nil {
-		return err
-	}
-	socket, err := r.access.QuietSocket(ctx, address)
-	if refused, ok := errors.AsType[*channel.Refused](err); ok {
-		return ambry.UpstreamFailed.Errorf("Discord does not open a connection (HTTP %d)", refused.Status)
-	}
+	socket, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
