@@ -8,7 +8,7 @@ missing=()
 have() { PATH=$PATH:/usr/sbin command -v "$1" >/dev/null; }
 have ngircd || missing+=(ngircd)
 have prosody || missing+=(prosody)
-have dovecot || missing+=(dovecot-imapd)
+have dovecot && [ -e /usr/lib/dovecot/imap ] && [ -e /usr/lib/dovecot/submission ] || missing+=(dovecot-imapd dovecot-submissiond)
 if [ ${#missing[@]} = 0 ]; then
 	exit 0
 fi

@@ -6,6 +6,7 @@ import (
 	"ambry.dev/ambry/internal/channel"
 	"ambry.dev/ambry/internal/channel/dingtalk"
 	"ambry.dev/ambry/internal/channel/discord"
+	"ambry.dev/ambry/internal/channel/email"
 	"ambry.dev/ambry/internal/channel/feishu"
 	"ambry.dev/ambry/internal/channel/imessage"
 	"ambry.dev/ambry/internal/channel/irc"
@@ -28,6 +29,7 @@ func Providers() []channel.Provider {
 		matrix.Provider(),
 		xmpp.Provider(),
 		irc.Provider(),
+		email.Provider(),
 		ntfy.Provider(),
 		wechat.Provider(),
 		imessage.Provider(),

@@ -15,7 +15,7 @@ import (
 // The marks after which, or on which, a mail tells only what others have written.
 var (
 	wrote = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^.{0,300}(wrote|writes|schrieb|schreef|skrev|a écrit|escribió|escreveu|ha scritto|написал\(?а?\)?|写道|寫道|のメール).{0,150}[:：]$`)
+		return regexp.MustCompile(`(?i)(wrote|writes|schrieb|schreef|skrev|a écrit|escribió|escreveu|ha scritto|написал\(?а?\)?|写道|寫道|のメール).{0,150}[:：]$`)
 	})
 	began = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(on|am|le|el|em|il|op|den|в|在|于)\s?.*\d`)
@@ -76,7 +76,7 @@ func introduction(lines []string, i int) int {
 			}
 			l += " " + next
 		}
-		if wrote().MatchString(l) && (began().MatchString(l) || strings.HasPrefix(following(lines, i+n-1), ">")) {
+		if colon := strings.HasSuffix(l, ":") || strings.HasSuffix(l, "："); colon && wrote().MatchString(l) && (began().MatchString(l) || strings.HasPrefix(following(lines, i+n-1), ">")) {
 			return n
 		}
 	}
