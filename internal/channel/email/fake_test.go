@@ -25,8 +25,8 @@ func (near) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 
 
 // fake is an IMAP server of ours, for what Dovecot does not do.
 type fake struct {
-	can   string // beside the usual
-	mute  string // a command after which it says nothing more
+	can  string // beside the usual
+	mute string // a command after which it says nothing more
 
 	mu    sync.Mutex
 	mails []string

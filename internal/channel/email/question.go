@@ -12,11 +12,20 @@ import (
 	"ambry.dev/ambry"
 )
 
+// wrote are the words of who introduces what others have written.
+var wrote = []string{"wrote", "writes", "schrieb", "schreef", "skrev", "a écrit", "escribió", "escreveu", "ha scritto", "написал", "写道", "寫道", "のメール"}
+
+// introduces reports whether a line introduces what others have written.
+func introduces(l string) bool {
+	if !strings.HasSuffix(l, ":") && !strings.HasSuffix(l, "：") {
+		return false
+	}
+	l = strings.ToLower(l)
+	return slices.ContainsFunc(wrote, func(verb string) bool { return strings.Contains(l, verb) })
+}
+
 // The marks after which, or on which, a mail tells only what others have written.
 var (
-	wrote = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(wrote|writes|schrieb|schreef|skrev|a écrit|escribió|escreveu|ha scritto|написал\(?а?\)?|写道|寫道|のメール).{0,150}[:：]$`)
-	})
 	began = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(on|am|le|el|em|il|op|den|в|在|于)\s?.*\d`)
 	})
@@ -34,9 +43,15 @@ var (
 	})
 )
 
+// maxLooked is how many bytes of a text are looked at for what is to be left out.
+const maxLooked = 128 << 10
+
 // question is what somebody has written, without what they quote and how they
 // sign.
 func question(text string) string {
+	if len(text) > maxLooked {
+		text = strings.ToValidUTF8(text[:maxLooked], "")
+	}
 	lines := strings.Split(strings.ReplaceAll(ambry.Plain(strings.ReplaceAll(text, "\r", "\n")), "\u00a0", " "), "\n")
 	var kept []string
 	for i := 0; i < len(lines); i++ {
@@ -76,7 +91,7 @@ func introduction(lines []string, i int) int {
 			}
 			l += " " + next
 		}
-		if colon := strings.HasSuffix(l, ":") || strings.HasSuffix(l, "："); colon && wrote().MatchString(l) && (began().MatchString(l) || strings.HasPrefix(following(lines, i+n-1), ">")) {
+		if introduces(l) && (began().MatchString(l) || strings.HasPrefix(following(lines, i+n-1), ">")) {
 			return n
 		}
 	}
