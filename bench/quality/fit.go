@@ -77,9 +77,9 @@ func fitWeights(ctx context.Context, w io.Writer, o options) error {
 }
 
 // given are signs that are not learned here: one is what a memory lacks to be
-// first, one what its readers said of it, and one is weighed for each embedding
-// model.
-var given = map[string]bool{"fresh": true, "uses": true, "meaning": true}
+// first, one comes of the scores of others, one is what its readers said of it,
+// and one is weighed for each embedding model.
+var given = map[string]bool{"fresh": true, "backed": true, "uses": true, "meaning": true}
 
 // apart is how far apart the scores of what is found for a question are.
 func apart(samples []sample, weights []float64) float64 {

@@ -91,7 +91,7 @@ var floors = []floor{
 	{"locomo", all, "nDCG@10", func(t *tally) float64 { return t.percent(t.ndcg10) }, 55, 64, 70},
 	{"locomo", all, "MRR", func(t *tally) float64 { return t.percent(t.mrr) }, 53, 63, 68},
 	{"locomo", "sessions", "hit@1", func(t *tally) float64 { return t.percent(t.hit1) }, 76, 78, 85},
-	{"locomo", "sessions", "hit@5", func(t *tally) float64 { return t.percent(t.hit5) }, 93, 94, 97},
+	{"locomo", "sessions", "hit@5", func(t *tally) float64 { return t.percent(t.hit5) }, 93.5, 94, 97},
 	{"beam", all, "R@10", recall10, 48, 54, 60},
 	{"cmrc", all, "R@1", func(t *tally) float64 { return t.percent(t.r1) }, 96, 97, 98},
 }

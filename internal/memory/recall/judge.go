@@ -55,6 +55,7 @@ func judge(c *words.Cutter, a asked, all []ranked, now time.Time) {
 		all[i].signs[byBrief] -= brief
 		all[i].add()
 	}
+	backed(all)
 	if a.tense != when.Past && a.window.From.IsZero() && !a.single() {
 		replaced(c, a, all)
 	}
@@ -141,6 +142,40 @@ func byGroups(a asked, all []ranked) {
 		}
 		all[i].signs[byJoint] = min(sum(s.has)/max(a.weight, 1e-9), 1)
 		all[i].signs[byProject] = projects[all[i].text.Project].share
+	}
+}
+
+// maxBacked is how many of the best memories back each other.
+const maxBacked = 20
+
+// backed tells of the best memory of each session how much the others of the
+// session vouch for it: a session that says several things of what was asked is
+// rather meant than one that says one. Only the best one gains, so that a session
+// does not push all it says before what others say. Each counts by what it is
+// better than the last that is compared. What is of a project is not looked at:
+// there a session is about many things.
+func backed(all []ranked) {
+	if len(all) < maxBacked {
+		return
+	}
+	best := make([]*ranked, len(all))
+	for i := range all {
+		best[i] = &all[i]
+	}
+	slices.SortStableFunc(best, func(x, y *ranked) int { return cmp.Compare(y.score, x.score) })
+	first, least := map[string]*ranked{}, best[maxBacked-1].score
+	for _, r := range best[:maxBacked] {
+		if r.text.Project != "" || r.text.SessionID == "" {
+			continue
+		}
+		if of := first[r.text.SessionID]; of != nil {
+			of.signs[byBacked] += r.score - least
+		} else {
+			first[r.text.SessionID] = r
+		}
+	}
+	for _, r := range first {
+		r.add()
 	}
 }
 

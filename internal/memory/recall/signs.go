@@ -30,6 +30,7 @@ const (
 	bySession             // score of its session as if it were one text, against that of the best
 	byJoint               // share of the question that its session says together
 	bySeveral             // what the best of its session say of the question, against the best session; chats without a project only
+	byBacked              // the best of its session: what other memories of the session say, too; see backed
 	byProject             // score of the best memories of its project, against that of the best
 	bySpeaker             // 1: said by whom the question names; -1: by another
 	byAsking              // only asks, and answers nothing
@@ -47,7 +48,7 @@ const (
 // names of the signs in an answer.
 var names = [signs]string{
 	"words", "own", "field", "cover", "alike", "wide", "near", "pair", "phrase", "before", "before2", "after", "after2", "answer",
-	"session", "joint", "several", "project", "speaker", "asking", "telling", "number", "brief", "time", "recent", "fresh", "uses", "meaning",
+	"session", "joint", "several", "backed", "project", "speaker", "asking", "telling", "number", "brief", "time", "recent", "fresh", "uses", "meaning",
 }
 
 // model says how much each sign counts. It was fitted to questions whose answers
