@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,6 +34,9 @@ type Server struct {
 
 	// Sent are the messages that were published over HTTP.
 	Sent chan Published
+
+	// Called is how many connections were made.
+	Called atomic.Int64
 
 	mu       sync.Mutex
 	n        int
@@ -61,14 +66,17 @@ type message struct {
 	Tags    []string `json:"tags,omitempty"`
 }
 
-// New starts a server. Close ends it.
-func New() *Server {
+// New starts a server on this machine. Close ends it.
+func New() *Server { return On(nil) }
+
+// On starts a server at a listener; nil means a port of this machine.
+func On(ln net.Listener) *Server {
 	s := &Server{Sent: make(chan Published, 1000), streams: map[chan message]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{topic}/auth", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"success":true}`) })
 	mux.HandleFunc("GET /{topic}/json", s.follow)
 	mux.HandleFunc("POST /{$}", s.publish)
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		topic, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+Token:
@@ -79,6 +87,16 @@ func New() *Server {
 			mux.ServeHTTP(w, r)
 		}
 	}))
+	if ln != nil {
+		s.Listener.Close()
+		s.Listener = ln
+	}
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.Called.Add(1)
+		}
+	}
+	s.Start()
 	return s
 }
 
