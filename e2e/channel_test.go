@@ -145,6 +145,18 @@ func TestConversationOnAChannel(t *testing.T) {
 	if all, err := c.ChannelConnections(t.Context()); err != nil || len(all.Connections) != 0 {
 		t.Errorf("connected are %+v, %v", all, err)
 	}
+
+	// Whoever deletes everything has nothing to disconnect.
+	again, err := c.ConnectChannel(t.Context(), "ntfy", map[string]string{"server": server.URL, "topic": ntfytest.Topic, "token": ntfytest.Token})
+	if err != nil || again.PairingCode == "" {
+		t.Fatalf("got %+v, %v", again, err)
+	}
+	if _, err := c.DeleteData(t.Context(), ambry.DeleteData{Confirm: true, Scope: ambry.ScopeAll}); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := c.ChannelConnections(t.Context()); err != nil || len(all.Connections) != 0 {
+		t.Errorf("connected are %+v, %v", all, err)
+	}
 	end(t, cmd)
 	showsNo(t, home, ntfytest.Token, ntfytest.Topic, secret)
 }
