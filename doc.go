@@ -22,6 +22,11 @@
 // [Hit] says where it comes from, down to file and line. A runtime that is down
 // is an error of kind [MemoryUnavailable], never an empty answer.
 //
+// A conversation is what somebody writes on a channel. A provider
+// (internal/channel and its folders) passes it on, internal/gateway hears only
+// those who were paired, internal/converse answers from the memory, and the
+// answer goes back the way it came.
+//
 // An error keeps its [Kind] through both processes and becomes one problem
 // document at the edge.
 //

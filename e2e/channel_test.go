@@ -104,6 +104,15 @@ func TestConversationOnAChannel(t *testing.T) {
 	if l := channelState(t, c, ambry.ChannelConnected); len(l.Peers) != 1 {
 		t.Errorf("paired are %+v", l.Peers)
 	}
+	for command, want := range map[string]string{"list": "connected as a topic of 127.0.0.1", "peers": "anyone who knows the topic", "pair": "Send this code"} {
+		args := []string{command, "ntfy"}
+		if command == "list" {
+			args = args[:1]
+		}
+		if out := channelCommand(t, home, "", args...); !strings.Contains(out, want) {
+			t.Errorf("ambry channel %s says %q, without %q", command, out, want)
+		}
+	}
 	talk.asks("when does the harbour gate close?", "nothing about that")
 	secret := "ghp_" + "0123456789abcdefghijABCDEFGHIJ" + "4aVbGh"
 	talk.asks("/remember the harbour gate closes at noon on tuesdays, its key is "+secret, "Remembered", "secret")

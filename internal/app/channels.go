@@ -20,6 +20,10 @@ func (s *service) newChannels(ctx context.Context, memory *memoryRuntime, bus *e
 	conversations := &converse.Conversations{
 		Memory: func(source string) converse.Memory { return memory.As(source) },
 		Models: s.models, Log: s.log, Now: now,
+		Chosen: func(ctx context.Context) bool {
+			setup, err := s.db.ModelSetup.Load(ctx)
+			return err == nil && setup.Main.ModelID != ""
+		},
 	}
 	return gateway.New(ctx, gateway.Config{
 		Providers: all.Providers(), Setup: s.db.Channels, Cursors: s.db.ChannelCursors, Secrets: s.secrets,

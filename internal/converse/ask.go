@@ -130,6 +130,9 @@ Answer in the language of the question, in plain text without markup, in 120 wor
 // byModel has a model answer from the sources. Without a model that is nothing;
 // broken says that there is one, but not an answer.
 func (t *turn) byModel(ctx context.Context) (text string, ok, broken bool) {
+	if !t.all.Chosen(ctx) {
+		return "", false, false // no memory is read for nothing
+	}
 	request := model.Request{System: instruction, MaxTokens: maxTokens}
 	if l := t.last; l != nil && t.all.Now().Sub(l.at) < freshFor {
 		request.Messages = append(

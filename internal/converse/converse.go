@@ -52,6 +52,7 @@ type Conversations struct {
 	// notes and its log have of that.
 	Memory func(source string) Memory
 	Models Models
+	Chosen func(ctx context.Context) bool // whether there is a model to ask
 	Log    *slog.Logger
 	Now    func() time.Time
 

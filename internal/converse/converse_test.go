@@ -49,7 +49,8 @@ func newWorld(t *testing.T) *world {
 	}
 	w.Conversations = &converse.Conversations{
 		Memory: func(string) converse.Memory { return breaking{w.memory, w} }, Models: w,
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return w.now },
+		Chosen: func(context.Context) bool { return ambry.KindOf(w.fails) != ambry.NotFound },
+		Log:    slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return w.now },
 	}
 	return w
 }
@@ -248,7 +249,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c := converse.Conversations{
 			Memory: func(string) converse.Memory { return nothing{} }, Models: nothing{},
-			Log: slog.New(slog.DiscardHandler), Now: time.Now,
+			Chosen: func(context.Context) bool { return true },
+			Log:    slog.New(slog.DiscardHandler), Now: time.Now,
 		}
 		r := c.Answer(t.Context(), converse.Line{Channel: "irc", Chat: "d", ID: "1", Text: text})
 		if n := utf8.RuneCountInString(r.Text); n == 0 || n > 3000 || !utf8.ValidString(r.Text) && utf8.ValidString(text) {
