@@ -19,7 +19,7 @@ TARGETS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 PACKAGES   = $$(go list ./... | grep -v '/e2e')
 GOLDENS    = $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
 
-.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e e2e-agents faults soak fuzz bench quality conformance gen notice cross release clean
+.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e e2e-agents e2e-matrix faults soak fuzz bench quality conformance gen notice cross release clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,9 @@ e2e: ## all end-to-end scenarios, with the real binary
 
 e2e-agents: ## the real agents, installed below build/, against a model that does not think
 	@scripts/agents.sh
+
+e2e-matrix: cc ## the Matrix channel against a real homeserver, built from its module; minutes
+	@scripts/dendrite.sh
 
 faults: ## power cuts, failing disks, damaged files, crowds; root on Linux, minutes
 	go test -tags faults -count=1 -timeout 60m -v ./e2e/faults

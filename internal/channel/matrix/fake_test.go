@@ -40,6 +40,7 @@ type fake struct {
 	answers []func(http.ResponseWriter) // what the next requests are answered with
 	asked   []string
 	relates object            // of the last message from us
+	short   bool              // of a room that we come to, a sync tells only that
 	hide    int               // of what a sync would tell, events that are left to /messages
 	member  map[string]string // display names
 }
@@ -180,22 +181,38 @@ func (f *fake) sync(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	join, invite := object{}, object{}
-	timelines := map[string][]object{}
-	for _, e := range f.events[since:] {
-		if e.invite {
+	told := map[string][]int{} // of each room, the places of events
+	for i, e := range f.events[since:] {
+		room := f.rooms[e.room]
+		switch {
+		case e.invite:
 			invite[e.room] = object{"invite_state": object{"events": []object{e.event}}}
-			continue
+		case room != nil && !slices.Contains(room.members, us):
+		case e.event["state_key"] == us && e.event["sender"] == us && !f.short:
+			// We have come: all that was said before is told, too.
+			told[e.room] = nil
+			for j, old := range f.events[:since+i+1] {
+				if old.room == e.room && !old.invite {
+					told[e.room] = append(told[e.room], j)
+				}
+			}
+		case e.event["state_key"] == us && e.event["sender"] == us:
+			told[e.room] = []int{since + i}
+		default:
+			told[e.room] = append(told[e.room], since+i)
 		}
-		timelines[e.room] = append(timelines[e.room], e.event)
 	}
-	for room, events := range timelines {
-		limit, timeline := filter.Room.Timeline.Limit, object{"prev_batch": "p" + strconv.Itoa(len(f.events))}
-		if hidden := min(f.hide, len(events)); hidden > 0 {
-			limit = min(limit, len(events)-hidden)
+	for room, places := range told {
+		limit := filter.Room.Timeline.Limit
+		if hidden := min(f.hide, len(places)); hidden > 0 {
+			limit = min(limit, len(places)-hidden)
 		}
-		if len(events) > limit {
-			timeline["limited"] = true
-			events = events[len(events)-limit:]
+		timeline := object{"limited": len(places) > limit}
+		places = places[max(0, len(places)-limit):]
+		timeline["prev_batch"] = "p" + strconv.Itoa(places[0])
+		var events []object
+		for _, i := range places {
+			events = append(events, f.events[i].event)
 		}
 		timeline["events"] = events
 		join[room] = object{"timeline": timeline, "summary": object{}, "state": object{"events": []object{
@@ -208,21 +225,17 @@ func (f *fake) sync(w http.ResponseWriter, r *http.Request) {
 // messages tells what a sync has left out, in pages of two, the last ones first.
 func (f *fake) messages(w http.ResponseWriter, r *http.Request) {
 	room, q := r.PathValue("room"), r.URL.Query()
-	from, _ := strconv.Atoi(q.Get("from")[1:])
-	to, _ := strconv.Atoi(q.Get("to")[1:])
-	var chunk []object
-	skip := 0
-	if q.Get("from")[0] == 'p' {
-		skip = 1 // what the sync has told
+	limit, to := 2, 0
+	if q.Get("to") == "" {
+		limit, _ = strconv.Atoi(q.Get("limit"))
+	} else {
+		to, _ = strconv.Atoi(q.Get("to")[1:])
 	}
-	at := from
-	for at > to && len(chunk) < 2 {
+	at, _ := strconv.Atoi(q.Get("from")[1:])
+	var chunk []object
+	for at > to && len(chunk) < limit {
 		at--
 		if e := f.events[at]; e.room == room && !e.invite {
-			if skip > 0 {
-				skip--
-				continue
-			}
 			chunk = append(chunk, e.event)
 		}
 	}

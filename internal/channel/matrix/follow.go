@@ -207,15 +207,17 @@ func (f *follower) happened(ctx context.Context, name id.RoomID, joined *mautrix
 	if f.at.Since == "" {
 		return nil // all of it is of before we came
 	}
-	events, came := f.sinceWeCame(events)
-	if joined.Timeline.Limited && !came {
-		missed, err := f.missed(ctx, name, joined.Timeline.PrevBatch)
+	told, how := f.sinceWeCame(events)
+	if how == cameInvited || how == there && joined.Timeline.Limited {
+		missed, err := f.missed(ctx, name, joined.Timeline.PrevBatch, how)
 		if err != nil {
 			return err
 		}
-		events = append(missed, events...)
+		if all, now := f.sinceWeCame(append(missed, events...)); how == there || now == came {
+			told = all
+		}
 	}
-	for _, e := range events {
+	for _, e := range told {
 		if err := f.event(ctx, name, e); err != nil {
 			return err
 		}
@@ -242,10 +244,19 @@ func (f *follower) named(who id.UserID, name string) {
 	}
 }
 
-// sinceWeCame leaves out what was said before we were invited, or came. It is
-// false if we had come before.
-func (f *follower) sinceWeCame(events []*event.Event) ([]*event.Event, bool) {
-	start, came := 0, false
+// arrival is how a room came to be one that we are in.
+type arrival int
+
+const (
+	there       arrival = iota // we were there before
+	came                       // with all that was said since we were invited
+	cameInvited                // what was said between the invitation and our coming is not told
+)
+
+// sinceWeCame leaves out what was said before we were invited, or came. Not every
+// homeserver tells the invitation at its place: what is later is kept, too.
+func (f *follower) sinceWeCame(events []*event.Event) ([]*event.Event, arrival) {
+	invited, joined := -1, -1
 	for i, e := range events {
 		m, ok := member(e)
 		if !ok || e.GetStateKey() != f.us.String() {
@@ -253,25 +264,45 @@ func (f *follower) sinceWeCame(events []*event.Event) ([]*event.Event, bool) {
 		}
 		switch before := e.Unsigned.PrevContent; {
 		case m.Membership == event.MembershipInvite:
-			start, came = i+1, true
-		case m.Membership != event.MembershipJoin || came:
+			invited = i
+		case m.Membership != event.MembershipJoin || joined >= 0:
 		case before != nil && before.Raw["membership"] == "join": // only a name has changed
 		default:
-			start, came = i+1, true
+			joined = i
 		}
 	}
-	return events[start:], came
+	switch {
+	case invited >= 0:
+		at := events[invited].Timestamp
+		var after []*event.Event
+		for i, e := range events {
+			if e != nil && (i > invited || e.Timestamp > at) {
+				after = append(after, e)
+			}
+		}
+		return after, came
+	case joined >= 0:
+		return events[joined+1:], cameInvited
+	}
+	return events, there
 }
 
-// missed reads what has happened in a room since the last sync when this one
-// tells the end of it alone.
-func (f *follower) missed(ctx context.Context, name id.RoomID, from string) ([]*event.Event, error) {
+// missed reads what has happened in a room since the last sync, or since we were
+// invited, when this sync tells the end of it alone.
+func (f *follower) missed(ctx context.Context, name id.RoomID, from string, how arrival) ([]*event.Event, error) {
 	var missed []*event.Event
 	types := &mautrix.FilterPart{Types: []event.Type{event.EventMessage, event.EventEncrypted}}
-	for range maxPages {
+	to, pages := f.at.Since, maxPages
+	if how == cameInvited {
+		types.Types, to, pages = append(types.Types, event.StateMember), "", 1
+	}
+	for range pages {
+		if from == "" {
+			break
+		}
 		var page *mautrix.RespMessages
 		err := f.ask(ctx, attempts, maxAsk, func(ctx context.Context) (err error) {
-			page, err = f.api.Messages(ctx, name, from, f.at.Since, mautrix.DirectionBackward, types, perSync)
+			page, err = f.api.Messages(ctx, name, from, to, mautrix.DirectionBackward, types, perSync)
 			return err
 		})
 		if ambry.KindOf(err) == ambry.Unauthorized || ctx.Err() != nil {
@@ -283,11 +314,11 @@ func (f *follower) missed(ctx context.Context, name id.RoomID, from string) ([]*
 		}
 		for _, e := range page.Chunk {
 			// Not every homeserver stops where it is told to.
-			if e != nil && time.UnixMilli(e.Timestamp).After(f.at.At.Add(-slack)) {
+			if e != nil && (how == cameInvited || time.UnixMilli(e.Timestamp).After(f.at.At.Add(-slack))) {
 				missed = append(missed, e)
 			}
 		}
-		if from = page.End; from == "" || len(page.Chunk) == 0 {
+		if from = page.End; len(page.Chunk) == 0 {
 			break
 		}
 	}

@@ -127,21 +127,28 @@ func TestInvitationsAreAcceptedAsThePersonWants(t *testing.T) {
 		rooms  string
 		direct bool
 		want   bool
-	}{{"", true, true}, {"", false, false}, {"direct", false, false}, {"all", false, true}, {"none", true, false}} {
+		short  bool
+	}{{"", true, true, false}, {"", true, true, true}, {"", false, false, false}, {"direct", false, false, false}, {"all", false, true, true}, {"none", true, false, false}} {
 		f, h := newFake(t), newHost()
 		f.rooms[den] = &fakeRoom{members: []string{"@ann:example.org"}}
+		f.short = c.short
 		run(t, f, h, c.rooms)
 		f.place(den, text("ann", "of before", object{"m.mentions": object{"user_ids": []string{us}}}))
 		f.invite("!nowhere:example.org", true) // one that cannot be accepted changes nothing
-		f.mu.Lock()
-		f.put2(den, object{"type": "m.room.member", "state_key": us, "sender": "@ann:example.org", "content": object{"membership": "invite"}})
-		f.mu.Unlock()
+		f.place(den, object{"type": "m.room.member", "state_key": us, "sender": "@ann:example.org", "content": object{"membership": "invite"}})
 		f.place(den, text("ann", "are you there?"))
 		f.invite(den, c.direct)
+		want := []string{"over"}
+		if c.want {
+			want = []string{"are you there?", "over"}
+			if got := h.texts(1); got[0] != want[0] {
+				t.Errorf("%+v: received %q", c, got)
+			}
+			want = want[1:]
+		}
 		f.place(annRoom, text("ann", "over"))
-		var got []string
-		for got == nil || got[len(got)-1] != "over" {
-			got = append(got, h.texts(1)...)
+		if got := h.texts(1); !slices.Equal(got, want) {
+			t.Errorf("%+v: received %q, want %q", c, got, want)
 		}
 		f.mu.Lock()
 		if joined := slices.Contains(f.rooms[den].members, us); joined != c.want {
@@ -152,20 +159,23 @@ func TestInvitationsAreAcceptedAsThePersonWants(t *testing.T) {
 }
 
 func TestWhatWasSaidBeforeWeCameIsNotAnswered(t *testing.T) {
-	invited := object{"type": "m.room.member", "state_key": us, "content": object{"membership": "invite"}}
+	invited := object{"type": "m.room.member", "state_key": us, "content": object{"membership": "invite"}, "origin_server_ts": 10}
+	late := text("ann", "late")
+	late["origin_server_ts"] = 11
 	joined := object{"type": "m.room.member", "state_key": us, "content": object{"membership": "join"}}
 	renamed := object{"type": "m.room.member", "state_key": us, "content": object{"membership": "join"}, "unsigned": object{"prev_content": object{"membership": "join"}}}
 	for name, c := range map[string]struct {
 		events []object
 		want   []string
-		came   bool
+		how    arrival
 	}{
-		"there":         {[]object{text("ann", "a"), text("ann", "b")}, []string{"a", "b"}, false},
-		"invited":       {[]object{text("ann", "a"), invited, text("ann", "b"), joined, text("ann", "c")}, []string{"b", "c"}, true},
-		"only came":     {[]object{text("ann", "a"), joined, text("ann", "b")}, []string{"b"}, true},
-		"another name":  {[]object{text("ann", "a"), renamed, text("ann", "b")}, []string{"a", "b"}, false},
-		"other comes":   {[]object{text("ann", "a"), {"type": "m.room.member", "state_key": "@x:y", "content": object{"membership": "join"}}}, []string{"a"}, false},
-		"nothing to it": {nil, nil, false},
+		"there":         {[]object{text("ann", "a"), text("ann", "b")}, []string{"a", "b"}, there},
+		"invited":       {[]object{text("ann", "a"), invited, text("ann", "b"), joined, text("ann", "c")}, []string{"b", "c"}, came},
+		"out of place":  {[]object{text("ann", "a"), late, joined, invited, text("ann", "b")}, []string{"late", "b"}, came},
+		"only came":     {[]object{text("ann", "a"), joined, text("ann", "b")}, []string{"b"}, cameInvited},
+		"another name":  {[]object{text("ann", "a"), renamed, text("ann", "b")}, []string{"a", "b"}, there},
+		"other comes":   {[]object{text("ann", "a"), {"type": "m.room.member", "state_key": "@x:y", "content": object{"membership": "join"}}}, []string{"a"}, there},
+		"nothing to it": {nil, nil, there},
 	} {
 		data, _ := json.Marshal(c.events)
 		var events []*event.Event
@@ -173,15 +183,15 @@ func TestWhatWasSaidBeforeWeCameIsNotAnswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := follower{session: &session{us: us}}
-		after, came := f.sinceWeCame(events)
+		after, how := f.sinceWeCame(events)
 		var got []string
 		for _, e := range after {
 			if e.StateKey == nil {
 				got = append(got, e.Content.Raw["body"].(string))
 			}
 		}
-		if !slices.Equal(got, c.want) || came != c.came {
-			t.Errorf("%s: %q, %v; want %q, %v", name, got, came, c.want, c.came)
+		if !slices.Equal(got, c.want) || how != c.how {
+			t.Errorf("%s: %q, %v; want %q, %v", name, got, how, c.want, c.how)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func mentioned(content *event.MessageEventContent, text string, us id.UserID, na
 	if !named {
 		return text, false
 	}
-	for _, mention := range []string{"@" + name, name, us.String(), "@" + us.Localpart()} {
+	for _, mention := range []string{us.String(), "@" + name, name, "@" + us.Localpart()} {
 		if rest, ok := cutWord(text, mention); ok {
 			return strings.TrimSpace(strings.TrimLeft(rest, ":,：， ")), true
 		}

@@ -146,6 +146,13 @@ func TestMentionsAreSeen(t *testing.T) {
 	}
 }
 
+func TestAnAccountWithoutANameIsMentionedByItsID(t *testing.T) {
+	content := &event.MessageEventContent{Mentions: &event.Mentions{UserIDs: []id.UserID{us}}}
+	if got, yes := mentioned(content, us+": when?", us, "harbour"); got != "when?" || !yes {
+		t.Errorf("got %q, %v", got, yes)
+	}
+}
+
 func TestOnlyWhatPeopleWriteIsRead(t *testing.T) {
 	reply := &event.RelatesTo{InReplyTo: &event.InReplyTo{EventID: "$a"}}
 	for name, c := range map[string]struct {
