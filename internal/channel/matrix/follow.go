@@ -23,6 +23,7 @@ const (
 	maxJoins  = 20  // invitations that are accepted at a time
 	maxTold   = 200 // encrypted rooms that are remembered
 	maxNames  = 5000
+	maxLast   = 500
 	smallRoom = 10 // members that are asked for by name
 	slack     = 10 * time.Minute
 )
@@ -46,6 +47,7 @@ type follower struct {
 	at    cursor
 	rooms map[id.RoomID]*room
 	names map[id.UserID]string
+	last  []id.EventID // that were passed on, since some homeservers tell an event in two syncs
 }
 
 func (f *follower) run(ctx context.Context) error {

@@ -26,7 +26,7 @@ const unreadable = "This room is encrypted, and I cannot read what is written he
 
 // event takes something that has happened in a room.
 func (f *follower) event(ctx context.Context, name id.RoomID, e *event.Event) error {
-	if e == nil || e.Sender == f.us || e.ID == "" || e.Sender == "" || e.StateKey != nil {
+	if e == nil || e.Sender == f.us || e.ID == "" || e.Sender == "" || e.StateKey != nil || slices.Contains(f.last, e.ID) {
 		return nil
 	}
 	if e.Type.Type == event.EventEncrypted.Type {
@@ -62,9 +62,12 @@ func (f *follower) event(ctx context.Context, name id.RoomID, e *event.Event) er
 		return nil
 	}
 	to := place{room: name, message: e.ID, thread: content.RelatesTo.GetThreadParent()}
-	return f.host.Receive(ctx, m, func(ctx context.Context, text string) error {
+	err = f.host.Receive(ctx, m, func(ctx context.Context, text string) error {
 		return f.line.Send(ctx, func(ctx context.Context) error { return f.send(ctx, to, text) })
 	})
+	f.last = append(f.last, e.ID)
+	f.last = f.last[max(0, len(f.last)-maxLast):]
+	return err
 }
 
 // encrypted tells the one who writes in an encrypted room, once, that it is not
