@@ -11,7 +11,7 @@ import (
 // inSession is a memory that says so much of what was asked.
 func inSession(session, project string, score float64) ranked {
 	r := ranked{text: store.Text{Memory: ambry.Memory{SessionID: session, Project: project}}}
-	r.signs[byAlike] = score / weights.Weight[byAlike]
+	r.signs[byAlike] = score / weights().Weight[byAlike]
 	r.add()
 	return r
 }
