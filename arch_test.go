@@ -331,6 +331,30 @@ func TestNothingHappensAtImport(t *testing.T) {
 	}
 }
 
+// TestNothingIsCompiledAtStart: each process of a hook, which an agent waits for,
+// would compile it.
+func TestNothingIsCompiledAtStart(t *testing.T) {
+	for _, p := range packages(t) {
+		if !strings.HasPrefix(p.ImportPath, module+"/internal/") || strings.HasSuffix(p.name(), "test") {
+			continue
+		}
+		for _, f := range p.code {
+			for _, d := range f.Decls {
+				if decl, ok := d.(*ast.GenDecl); !ok || decl.Tok != token.VAR {
+					continue
+				}
+				ast.Inspect(d, func(n ast.Node) bool {
+					if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "MustCompile" {
+						t.Errorf("%s: MustCompile at the start of every process; put it into a sync.OnceValue", position(n.Pos()))
+					}
+					_, later := n.(*ast.FuncLit)
+					return !later
+				})
+			}
+		}
+	}
+}
+
 func TestInterfacesAreSmall(t *testing.T) {
 	seen := 0
 	for _, p := range packages(t) {

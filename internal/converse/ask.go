@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
@@ -181,12 +182,12 @@ func (t *turn) memories(ctx context.Context) string {
 	return b.String()
 }
 
-var citation = regexp.MustCompile(`\[(\d{1,2})\]`)
+var citation = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(\d{1,2})\]`) })
 
 // named lists the sources that an answer names; all of them if it names none.
 func (t *turn) named(answer string) string {
 	var numbers []int
-	for _, m := range citation.FindAllStringSubmatch(answer, -1) {
+	for _, m := range citation().FindAllStringSubmatch(answer, -1) {
 		if n, err := strconv.Atoi(m[1]); err == nil && 1 <= n && n <= len(t.sources) && !slices.Contains(numbers, n) {
 			numbers = append(numbers, n)
 		}

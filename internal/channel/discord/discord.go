@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
@@ -56,11 +57,13 @@ type link struct {
 
 var _ channel.Link = (*link)(nil)
 
-var tokenText = regexp.MustCompile(`^[A-Za-z0-9_-]{10,100}\.[A-Za-z0-9_-]{4,50}\.[A-Za-z0-9_-]{20,150}$`)
+var tokenText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_-]{10,100}\.[A-Za-z0-9_-]{4,50}\.[A-Za-z0-9_-]{20,150}$`)
+})
 
 func newLink(a channel.Access, w wire) (*link, error) {
 	token := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(a.Values[fieldToken]), "Bot "))
-	if !tokenText.MatchString(token) {
+	if !tokenText().MatchString(token) {
 		return nil, channel.Invalid(fieldToken, "must be the token of a bot: three words of letters with points between")
 	}
 	return &link{wire: w, token: token, access: a, log: a.Log}, nil
@@ -83,14 +86,14 @@ func (l *link) Check(ctx context.Context) (channel.Identity, error) {
 	if err := l.ask(ctx, http.MethodGet, "/users/@me", nil, &me); err != nil {
 		return channel.Identity{}, err
 	}
-	if !number.MatchString(me.ID) || !me.Bot {
+	if !number().MatchString(me.ID) || !me.Bot {
 		return channel.Identity{}, errNotDiscord
 	}
 	return channel.Identity{ID: me.ID, Name: cmp.Or(me.Username, me.ID)}, nil
 }
 
 // number is what the ids of Discord are like.
-var number = regexp.MustCompile(`^[0-9]{1,20}$`)
+var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,20}$`) })
 
 var (
 	errNotDiscord = ambry.UpstreamFailed.Errorf("what answers is not Discord")

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry/internal/channel"
@@ -76,7 +77,7 @@ func read(data []byte, me string) (message, bool) {
 	if in.Author.Bot || in.Author.System || in.Webhook != "" || in.Author.ID == me || in.Type != plain && in.Type != reply {
 		return message{}, false
 	}
-	if !number.MatchString(in.ID) || !number.MatchString(in.Channel) || !number.MatchString(in.Author.ID) {
+	if !number().MatchString(in.ID) || !number().MatchString(in.Channel) || !number().MatchString(in.Author.ID) {
 		return message{}, false
 	}
 	mentioned := in.To != nil && in.To.Author.ID == me
@@ -95,12 +96,12 @@ func read(data []byte, me string) (message, bool) {
 }
 
 // mark is a mention or a picture of a server in a text.
-var mark = regexp.MustCompile(`<(?:@!?([0-9]+)|a?(:[A-Za-z0-9_]+:)[0-9]+)>`)
+var mark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<(?:@!?([0-9]+)|a?(:[A-Za-z0-9_]+:)[0-9]+)>`) })
 
 // seen returns what people see of a text, without the mentions of me.
 func seen(text string, mentions []user, me string) string {
-	return strings.TrimSpace(mark.ReplaceAllStringFunc(text, func(found string) string {
-		parts := mark.FindStringSubmatch(found)
+	return strings.TrimSpace(mark().ReplaceAllStringFunc(text, func(found string) string {
+		parts := mark().FindStringSubmatch(found)
 		switch id := parts[1]; id {
 		case "":
 			return parts[2]
@@ -160,19 +161,21 @@ func (r *reader) post(ctx context.Context, place string, out any) error {
 // special is what Discord takes for markup: anywhere, and at the beginning of a
 // line. Links are taken as they are.
 var (
-	special = regexp.MustCompile("https?://[-A-Za-z0-9._~:/?#@!$&'()+,;=%]+|[\\\\*_~`|<[]")
-	leading = regexp.MustCompile(`(?m)^([ \t]*)(?:([#>-])|([0-9]+)([.)]))`)
+	special = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("https?://[-A-Za-z0-9._~:/?#@!$&'()+,;=%]+|[\\\\*_~`|<[]")
+	})
+	leading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^([ \t]*)(?:([#>-])|([0-9]+)([.)]))`) })
 )
 
 // escape returns a text in which Discord sees no markup.
 func escape(text string) string {
-	text = special.ReplaceAllStringFunc(text, func(found string) string {
+	text = special().ReplaceAllStringFunc(text, func(found string) string {
 		if len(found) > 1 {
 			return found
 		}
 		return `\` + found
 	})
-	return leading.ReplaceAllStringFunc(text, func(found string) string {
+	return leading().ReplaceAllStringFunc(text, func(found string) string {
 		last := len(found) - 1
 		return found[:last] + `\` + found[last:]
 	})

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ambry.dev/ambry"
@@ -81,7 +82,7 @@ type element struct {
 }
 
 // keys are what stands for mentions in texts.
-var keys = regexp.MustCompile(`@_user_[0-9]+`)
+var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`@_user_[0-9]+`) })
 
 // content returns the text of a message, without mentions of us, and whether
 // there are any. The text is "" for kinds of message that have none.
@@ -100,7 +101,7 @@ func content(kind, content string, mentions []mention, us string) (text string, 
 		if json.Unmarshal([]byte(content), &in) != nil {
 			return "", mentioned
 		}
-		text = keys.ReplaceAllStringFunc(in.Text, func(key string) string {
+		text = keys().ReplaceAllStringFunc(in.Text, func(key string) string {
 			if name, ok := names[key]; ok {
 				return name
 			}

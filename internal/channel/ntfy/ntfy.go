@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel"
@@ -53,8 +54,8 @@ type link struct {
 var _ channel.Link = (*link)(nil)
 
 var (
-	topicName = regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`)
-	tokenText = regexp.MustCompile(`^[!-~]{1,200}$`)
+	topicName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`) })
+	tokenText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[!-~]{1,200}$`) })
 )
 
 func newLink(a channel.Access) (channel.Link, error) {
@@ -64,10 +65,10 @@ func newLink(a channel.Access) (channel.Link, error) {
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
 		wrong = append(wrong, ambry.Field{Field: fieldServer, Message: "must be an address such as https://ntfy.sh"})
 	}
-	if l.server = at; !topicName.MatchString(l.topic) {
+	if l.server = at; !topicName().MatchString(l.topic) {
 		wrong = append(wrong, ambry.Field{Field: fieldTopic, Message: "must be 1 to 64 letters, digits, - and _"})
 	}
-	if l.token != "" && !tokenText.MatchString(l.token) {
+	if l.token != "" && !tokenText().MatchString(l.token) {
 		wrong = append(wrong, ambry.Field{Field: fieldToken, Message: "must be one word of printable ASCII"})
 	}
 	if len(wrong) > 0 {

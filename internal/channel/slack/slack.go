@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -65,16 +66,16 @@ type link struct {
 var _ channel.Link = (*link)(nil)
 
 var (
-	appToken = regexp.MustCompile(`^xapp-[A-Za-z0-9-]{10,250}$`)
-	botToken = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]{10,250}$`)
+	appToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^xapp-[A-Za-z0-9-]{10,250}$`) })
+	botToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^xoxb-[A-Za-z0-9-]{10,250}$`) })
 )
 
 func newLink(a channel.Access, w wire) (*link, error) {
 	app, bot := strings.TrimSpace(a.Values[fieldApp]), strings.TrimSpace(a.Values[fieldBot])
-	if !appToken.MatchString(app) {
+	if !appToken().MatchString(app) {
 		return nil, channel.Invalid(fieldApp, "must be an app-level token, which begins with xapp-")
 	}
-	if !botToken.MatchString(bot) {
+	if !botToken().MatchString(bot) {
 		return nil, channel.Invalid(fieldBot, "must be the token of a bot, which begins with xoxb-")
 	}
 	api := slack.New(bot, slack.OptionAppLevelToken(app), slack.OptionAPIURL(w.base), slack.OptionHTTPClient(a.Library()))

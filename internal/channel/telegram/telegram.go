@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -56,11 +57,11 @@ type link struct {
 var _ channel.Link = (*link)(nil)
 
 // tokenText is what a token is like. It is a part of the address of each call.
-var tokenText = regexp.MustCompile(`^[0-9]{3,20}:[A-Za-z0-9_-]{20,200}$`)
+var tokenText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{3,20}:[A-Za-z0-9_-]{20,200}$`) })
 
 func newLink(a channel.Access, w wire) (*link, error) {
 	l := &link{wire: w, token: strings.TrimSpace(a.Values[fieldToken]), access: a, log: a.Log}
-	if !tokenText.MatchString(l.token) {
+	if !tokenText().MatchString(l.token) {
 		return nil, channel.Invalid(fieldToken, "must be a number, a colon and some 35 letters, as @BotFather gives it")
 	}
 	var err error

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf16"
 )
 
@@ -54,10 +55,10 @@ func (r *reader) addressed(text string, marks []mark) (string, bool) {
 }
 
 // named is what Telegram takes for the name of somebody, whom it calls.
-var named = regexp.MustCompile(`(^|[^A-Za-z0-9_])@([A-Za-z0-9_])`)
+var named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^A-Za-z0-9_])@([A-Za-z0-9_])`) })
 
 // joiner is a character without width that ends a name.
 const joiner = "\u2060"
 
 // quiet returns a text that calls nobody.
-func quiet(text string) string { return named.ReplaceAllString(text, "$1@"+joiner+"$2") }
+func quiet(text string) string { return named().ReplaceAllString(text, "$1@"+joiner+"$2") }
