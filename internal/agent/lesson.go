@@ -1,6 +1,7 @@
 package agent
 
 import (
+	_ "embed" // of call.js
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -148,12 +149,22 @@ func (t Teaching) SkillIn(dir ...string) Edit {
 	return File(filepath.Join(append(dir, SkillName, "SKILL.md")...), t.Skill)
 }
 
-// ClaudeHook is a hook as Claude Code has them, and those that do as it does:
-// an item of the list of an event, with a list of commands. The timeout is in
-// the agent's own unit.
-func (t Teaching) ClaudeHook(f edit.Format, file, agentID, event string, timeout int) Edit {
-	hook := Object("hooks", []any{Object("type", "command", "command", t.Hook(agentID, event), "timeout", timeout)})
-	return ListItem(f, file, hook, HookMark(agentID, event), "hooks", event)
+// ClaudeHooks are hooks as Claude Code has them in a file of JSON, and those that
+// do as it does: an item of the list of each event, with a list of commands. The
+// timeout is in the agent's own unit.
+func (t Teaching) ClaudeHooks(file, agentID string, timeout int, events ...string) []Edit {
+	all := make([]Edit, len(events))
+	for i, event := range events {
+		hook := Object("hooks", []any{Object("type", "command", "command", t.Hook(agentID, event), "timeout", timeout)})
+		all[i] = ListItem(edit.JSON, file, hook, HookMark(agentID, event), "hooks", event)
+	}
+	return all
+}
+
+// Server is our MCP server as most agents name one, with more keys and values if
+// the agent wants them.
+func (t Teaching) Server(agentID string, more ...any) edit.Object {
+	return append(Object("command", t.Program, "args", t.Args("mcp", "--agent", agentID)), Object(more...)...)
 }
 
 // ResumeIn is the command that picks up a task, as a file of Markdown. More is
@@ -175,13 +186,19 @@ func (t Teaching) ResumeSkill(dir ...string) Edit {
 	return e
 }
 
-// Words is a command line as words in quotes, for a list in a program.
-func (t Teaching) Words(args ...string) string {
-	words := append([]string{t.Program}, t.Args(args...)...)
+//go:embed call.js
+var callJS string
+
+// Plugin is a plug-in in JavaScript, for agents whose hooks run no program: where
+// it says /* call */, there is a function call(event, said, patience) that runs
+// ours.
+func (t Teaching) Plugin(text, agentID string) string {
+	words := append([]string{t.Program}, t.Args("hook", agentID)...)
 	for i, word := range words {
 		words[i] = strconv.Quote(word)
 	}
-	return strings.Join(words, ", ")
+	call := strings.Replace(callJS, "/* command */", strings.Join(words, ", "), 1)
+	return strings.Replace(text, "/* call */\n", call, 1)
 }
 
 // FirstOf returns the first of some files that is there, or else the first.

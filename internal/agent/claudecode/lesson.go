@@ -25,12 +25,9 @@ func lesson() agent.Lesson {
 			server := agent.Object("type", "stdio", "command", t.Program, "args", t.Args("mcp", "--agent", id), "env", agent.Object())
 			return []agent.Edit{agent.Entry(edit.JSON, state, server, "mcpServers", "ambry")}
 		},
-		Hooks: func(t agent.Teaching) (all []agent.Edit) {
+		Hooks: func(t agent.Teaching) []agent.Edit {
 			dir, _ := settings(t.Home)
-			for _, event := range []string{"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"} {
-				all = append(all, t.ClaudeHook(edit.JSON, filepath.Join(dir, "settings.json"), id, event, 10))
-			}
-			return all
+			return t.ClaudeHooks(filepath.Join(dir, "settings.json"), id, 10, "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
 		},
 		Command: func(t agent.Teaching) []agent.Edit {
 			dir, _ := settings(t.Home)

@@ -16,7 +16,7 @@ func lesson() agent.Lesson {
 		Homes: func(h agent.Home) []string { return []string{dir(h), extension(h)} },
 		Skill: func(t agent.Teaching) []agent.Edit { return []agent.Edit{t.SkillIn(dir(t.Home), "skills")} },
 		MCP: func(t agent.Teaching) (all []agent.Edit) {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id), "disabled", edit.Default{Value: false})
+			server := t.Server(id, "disabled", edit.Default{Value: false})
 			for _, file := range servers(t.Home) {
 				all = append(all, agent.Entry(edit.JSON, file, server, "mcpServers", "ambry"))
 			}

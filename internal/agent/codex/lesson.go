@@ -16,16 +16,13 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(settings(t.Home), "skills"), agent.Paragraph(filepath.Join(settings(t.Home), "AGENTS.md"), t.Note)}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id))
+			server := t.Server(id)
 			return []agent.Edit{agent.Entry(edit.TOML, filepath.Join(settings(t.Home), "config.toml"), server, "mcp_servers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) []agent.Edit {
 			// Hooks are on by default now; earlier versions ask for this.
-			all := []agent.Edit{agent.Entry(edit.TOML, filepath.Join(settings(t.Home), "config.toml"), edit.Default{Value: true}, "features", "hooks")}
-			for _, event := range []string{"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"} {
-				all = append(all, t.ClaudeHook(edit.JSON, filepath.Join(settings(t.Home), "hooks.json"), id, event, 10))
-			}
-			return all
+			on := agent.Entry(edit.TOML, filepath.Join(settings(t.Home), "config.toml"), edit.Default{Value: true}, "features", "hooks")
+			return append([]agent.Edit{on}, t.ClaudeHooks(filepath.Join(settings(t.Home), "hooks.json"), id, 10, "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")...)
 		},
 		Command: func(t agent.Teaching) []agent.Edit {
 			return []agent.Edit{t.ResumeIn("argument-hint: \"[what to go on with]\"", settings(t.Home), "prompts", "ambry-resume.md")}

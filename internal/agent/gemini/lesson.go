@@ -17,14 +17,11 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(dir(t.Home), "skills"), agent.Paragraph(filepath.Join(dir(t.Home), "GEMINI.md"), t.Note)}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id))
+			server := t.Server(id)
 			return []agent.Edit{agent.Entry(edit.JSON, settings(t.Home), server, "mcpServers", "ambry")}
 		},
-		Hooks: func(t agent.Teaching) (all []agent.Edit) {
-			for _, event := range []string{"SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"} {
-				all = append(all, t.ClaudeHook(edit.JSON, settings(t.Home), id, event, 10_000))
-			}
-			return all
+		Hooks: func(t agent.Teaching) []agent.Edit {
+			return t.ClaudeHooks(settings(t.Home), id, 10_000, "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
 		},
 		Command: func(t agent.Teaching) []agent.Edit {
 			text := "# " + agent.Signature + ". \"ambry disconnect gemini_cli\" removes this file.\n" +

@@ -16,7 +16,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{t.SkillIn(dir(t.Home), "skills", "memory")}
 		},
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id), "timeout", edit.Default{Value: 60})
+			server := t.Server(id, "timeout", edit.Default{Value: 60})
 			return []agent.Edit{agent.Entry(edit.YAML, settings(t.Home), server, "mcp_servers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) (all []agent.Edit) {

@@ -14,7 +14,7 @@ func lesson() agent.Lesson {
 		Homes: func(h agent.Home) []string { return []string{dir(h)} },
 		Skill: func(t agent.Teaching) []agent.Edit { return []agent.Edit{t.SkillIn(dir(t.Home), "skills")} },
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id), "disabled", edit.Default{Value: false})
+			server := t.Server(id, "disabled", edit.Default{Value: false})
 			return []agent.Edit{agent.Entry(edit.JSON, filepath.Join(dir(t.Home), "settings", "mcp.json"), server, "mcpServers", "ambry")}
 		},
 		Command: func(t agent.Teaching) []agent.Edit {

@@ -3,7 +3,6 @@ package openclaw
 import (
 	_ "embed"
 	"path/filepath"
-	"strings"
 
 	"ambry.dev/ambry/internal/agent"
 	"ambry.dev/ambry/internal/edit"
@@ -28,7 +27,7 @@ func lesson() agent.Lesson {
 		Homes: func(h agent.Home) []string { return []string{dir(h)} },
 		Skill: func(t agent.Teaching) []agent.Edit { return []agent.Edit{t.SkillIn(dir(t.Home), "skills")} },
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id))
+			server := t.Server(id)
 			return []agent.Edit{agent.Entry(edit.JSON5, settings(t.Home), server, "mcp", "servers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) []agent.Edit {
@@ -37,7 +36,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{
 				agent.File(filepath.Join(at, "openclaw.plugin.json"), manifest),
 				agent.File(filepath.Join(at, "package.json"), packageFile),
-				agent.File(filepath.Join(at, "index.js"), strings.Replace(plugin, "/* command */", t.Words("hook", id), 1)),
+				agent.File(filepath.Join(at, "index.js"), t.Plugin(plugin, id)),
 				agent.Entry(edit.JSON5, settings(t.Home), agent.Object("enabled", edit.Default{Value: true}, "hooks", may), "plugins", "entries", "ambry"),
 			}
 		},

@@ -3,7 +3,6 @@ package opencode
 import (
 	_ "embed"
 	"path/filepath"
-	"strings"
 
 	"ambry.dev/ambry/internal/agent"
 	"ambry.dev/ambry/internal/edit"
@@ -25,8 +24,7 @@ func lesson() agent.Lesson {
 			return []agent.Edit{agent.Entry(edit.JSON, settings(t.Home), server, "mcp", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) []agent.Edit {
-			text := strings.Replace(plugin, "/* command */", t.Words("hook", id), 1)
-			return []agent.Edit{agent.File(filepath.Join(config(t.Home), "plugins", "ambry.js"), text)}
+			return []agent.Edit{agent.File(filepath.Join(config(t.Home), "plugins", "ambry.js"), t.Plugin(plugin, id))}
 		},
 		Command: func(t agent.Teaching) []agent.Edit {
 			return []agent.Edit{t.ResumeIn("", config(t.Home), "commands", "ambry-resume.md")}

@@ -14,7 +14,7 @@ func lesson() agent.Lesson {
 		Homes: func(h agent.Home) []string { return []string{dir(h)} },
 		Skill: func(t agent.Teaching) []agent.Edit { return []agent.Edit{t.SkillIn(dir(t.Home), "skills")} },
 		MCP: func(t agent.Teaching) []agent.Edit {
-			server := agent.Object("command", t.Program, "args", t.Args("mcp", "--agent", id))
+			server := t.Server(id)
 			return []agent.Edit{agent.Entry(edit.JSON, filepath.Join(dir(t.Home), "mcp_config.json"), server, "mcpServers", "ambry")}
 		},
 		Hooks: func(t agent.Teaching) (all []agent.Edit) {
