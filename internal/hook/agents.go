@@ -26,6 +26,10 @@ type agent struct {
 	mute        map[string]bool // events at which it takes no context
 	sameTurns   bool            // its log calls turns as its hooks do
 	tellAtBegin bool            // since it takes none with a prompt
+
+	// transcript is where the agent writes a session down, for those whose hooks
+	// tell neither that nor the answer; "" if it is not there.
+	transcript func(getenv func(string) string, session string) string
 }
 
 // claude are the events of Claude Code, and of the many that do as it does.
@@ -40,7 +44,7 @@ var agents = []agent{
 	{id: "codex", events: claude, say: claudeSays, sameTurns: true},
 	{id: "qwen_code", names: []string{"qwen"}, events: claude, say: claudeSays},
 	{id: "factory", names: []string{"droid"}, events: claude, say: claudeSays},
-	{id: "kimi", events: claude, say: plainContext("message")},
+	{id: "kimi", events: claude, say: plainContext("message"), transcript: kimiTranscript},
 	{id: "codebuddy", names: []string{"workbuddy"}, events: claude, say: claudeSays},
 	{id: "vscode", names: []string{"vs_code"}, events: claude, say: claudeSays},
 	{id: "gemini_cli", names: []string{"gemini"}, say: claudeSays, events: map[string]action{

@@ -14,8 +14,8 @@ import (
 const maxTail = 512 << 10
 
 // lastAnswer returns the last text that the agent wrote since a time, from a
-// transcript of the kinds that Claude Code and Copilot write: one JSON object a
-// line. It is "" if there is none, or the file is another kind of thing.
+// transcript of the kinds that Claude Code, Copilot and Kimi write: one JSON object
+// a line. It is "" if there is none, or the file is another kind of thing.
 func lastAnswer(path string, since time.Time) string {
 	if !filepath.IsAbs(path) {
 		return ""
@@ -53,14 +53,26 @@ func answerIn(data []byte, since time.Time) string {
 			Type      string    `json:"type"`
 			Sidechain bool      `json:"isSidechain"`
 			Timestamp time.Time `json:"timestamp"`
+			Time      int64     `json:"time"` // of Kimi, in milliseconds
 			Message   struct {
 				Content json.RawMessage `json:"content"`
+				Message struct {        // of Kimi
+					Role    string          `json:"role"`
+					Content json.RawMessage `json:"content"`
+				} `json:"message"`
 			} `json:"message"`
 			Data struct { // of Copilot
 				Content json.RawMessage `json:"content"`
 			} `json:"data"`
 		}
-		if !bytes.Contains(line, []byte(`"assistant`)) || json.Unmarshal(line, &l) != nil || l.Type != "assistant" && l.Type != "assistant.message" || l.Sidechain {
+		if !bytes.Contains(line, []byte(`"assistant`)) || json.Unmarshal(line, &l) != nil || l.Sidechain {
+			continue
+		}
+		switch {
+		case l.Type == "assistant", l.Type == "assistant.message":
+		case l.Type == "agent.message.appended" && l.Message.Message.Role == "assistant":
+			l.Timestamp, l.Message.Content = time.UnixMilli(l.Time), l.Message.Message.Content
+		default:
 			continue
 		}
 		if l.Timestamp.Before(since) {
@@ -71,4 +83,21 @@ func answerIn(data []byte, since time.Time) string {
 		}
 	}
 	return ""
+}
+
+// kimiTranscript returns where Kimi Code writes a session down.
+func kimiTranscript(getenv func(string) string, session string) string {
+	dir := getenv("KIMI_CODE_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(home, ".kimi-code")
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "sessions", "*", session, "agents", "main", "wire.jsonl"))
+	if err != nil || len(found) != 1 {
+		return ""
+	}
+	return found[0]
 }

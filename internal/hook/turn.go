@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -173,7 +174,7 @@ func (c *call) end(last bool) {
 	}
 	answer := c.said.answer
 	if last || answer == "" {
-		answer = lastAnswer(c.said.transcript, p.Conversation.Conversation().Turns[0].At)
+		answer = c.written(p.Conversation.Conversation().Turns[0].At)
 	}
 	answer = shorten(withoutFence(answer), maxAnswer)
 	told := hash("answer", answer)
@@ -200,6 +201,42 @@ func (c *call) end(last bool) {
 		}
 	}
 	c.explain("the turn is kept for the service")
+}
+
+// How long an agent may take to write down what it has just said, and how often
+// that is looked for.
+const (
+	writeWait = 600 * time.Millisecond
+	writeLook = 40 * time.Millisecond
+)
+
+// written returns the last answer since a time that the agent wrote down. One that
+// tells of no file may still be writing it.
+func (c *call) written(since time.Time) string {
+	path := c.transcript()
+	if c.agent.transcript == nil || path == "" {
+		return lastAnswer(path, since)
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, writeWait)
+	defer cancel()
+	for {
+		if answer := lastAnswer(path, since); answer != "" {
+			return answer
+		}
+		select {
+		case <-ctx.Done():
+			return ""
+		case <-time.After(writeLook):
+		}
+	}
+}
+
+// transcript returns the file in which the agent writes the session down, or "".
+func (c *call) transcript() string {
+	if c.said.transcript == "" && c.said.session != "" && c.agent.transcript != nil {
+		return c.agent.transcript(c.Getenv, c.said.session)
+	}
+	return c.said.transcript
 }
 
 func shorten(s string, most int) string {

@@ -136,6 +136,26 @@ func TestTheAnswerIsReadFromTheTranscriptIfItMust(t *testing.T) {
 	w.wantTurns("with odd transcripts", 6)
 }
 
+func TestTheAnswerIsReadWhereKimiWritesIt(t *testing.T) {
+	w := newWorld(t)
+	w.env["KIMI_CODE_HOME"] = t.TempDir()
+	said := func(at int, text string) string {
+		return fmt.Sprintf(`{"message":{"message":{"role":"assistant","content":[{"type":"think","think":"no"},{"type":"text","text":"%s"}]}},"type":"agent.message.appended","time":%d}`+"\n", text, noon.UnixMilli()+int64(at))
+	}
+	path := filepath.Join(w.env["KIMI_CODE_HOME"], "sessions", "wd_shop_1", "s", "agents", "main", "wire.jsonl")
+	w.write(path, []byte(said(-1000, "an older one")+said(1000, "Let me look.")+said(2000, "Eleven days.")+`{"type":"turn.ended","time":1}`+"\n"))
+	w.hook("kimi", "UserPromptSubmit", asks("s", question))
+	w.silent("kimi", "Stop", `{"session_id":"s"}`)
+	w.take()
+	if d := w.only(); len(d.Turn.Messages) != 2 || d.Turn.Messages[1].Text != "Eleven days." {
+		t.Errorf("got %+v", d.Turn.Messages)
+	}
+	w.hook("kimi", "UserPromptSubmit", asks("another", question))
+	w.silent("kimi", "Stop", `{"session_id":"another"}`)
+	w.take()
+	w.wantTurns("one of which nothing is written", 2)
+}
+
 func TestNoSecretTouchesTheDisk(t *testing.T) {
 	w := newWorld(t)
 	secret := "sk-" + "ant-" + "api03-" + strings.Repeat("Zq9x", 20) + "AA"

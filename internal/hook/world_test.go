@@ -179,6 +179,9 @@ func (w *world) read(path string) []byte {
 
 func (w *world) write(path string, data []byte) {
 	w.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
