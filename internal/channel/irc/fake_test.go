@@ -239,8 +239,9 @@ func TestWhoWritesIsTheirAccount(t *testing.T) {
 		} {
 			f.say("%s", l)
 		}
-		f.hear("PRIVMSG #TEAM :Ben: ")
-		f.say("ERROR :that is all")
+		if got := f.hear("PRIVMSG #TEAM :Ben: "); got != "yes" {
+			t.Errorf("the answer is %q", got)
+		}
 	})
 	h, stop := run(t, l)
 	<-h.connected
