@@ -68,14 +68,14 @@ func gentle(text string, end int) int {
 	return end
 }
 
-// Bytes, Runes and Units count a text as services do: in bytes of UTF-8, in
-// characters, or in units of UTF-16.
+// Bytes counts a text in bytes of UTF-8. Services count so, or as [Runes] or
+// [Units] do.
 func Bytes(s string) int { return len(s) }
 
-// Runes counts characters, see [Bytes].
+// Runes counts characters.
 func Runes(s string) int { return utf8.RuneCountInString(s) }
 
-// Units counts units of UTF-16, see [Bytes].
+// Units counts units of UTF-16.
 func Units(s string) int {
 	n := 0
 	for _, r := range s {

@@ -59,7 +59,7 @@ func (w *Wires) join(all *sync.WaitGroup, near net.Conn, far *net.TCPConn) {
 	all.Go(func() {
 		_, _ = io.Copy(near, far)
 		near.Close()
-		far.Close()
+		_ = far.Close() // it may have ended
 		w.mu.Lock()
 		delete(w.open, far)
 		w.mu.Unlock()

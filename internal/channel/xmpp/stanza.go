@@ -54,11 +54,12 @@ type message struct {
 	Encrypted *struct{} `xml:"urn:xmpp:eme:0 encryption"`
 	OMEMO     *struct{} `xml:"eu.siacs.conversations.axolotl encrypted"`
 	Room      *struct{} `xml:"http://jabber.org/protocol/muc#user x"` // an invitation
+	Invites   *struct{} `xml:"jabber:x:conference x"`
 }
 
 // text is what is written, "" if it is nothing new that we can read.
 func (m message) text() string {
-	if m.Type == "error" || m.Type == "headline" || m.Replaces != nil || m.Encrypted != nil || m.OMEMO != nil || m.Room != nil {
+	if m.Type == "error" || m.Type == "headline" || m.Replaces != nil || m.Encrypted != nil || m.OMEMO != nil || m.Room != nil || m.Invites != nil {
 		return ""
 	}
 	for _, b := range m.Bodies {
