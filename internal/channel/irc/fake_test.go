@@ -29,7 +29,8 @@ func (near) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 
 type fake struct {
 	t *testing.T
 	*bufio.Scanner
-	out chan string // as a network does, it holds what nobody reads yet
+	left *bool       // we have said good-bye
+	out  chan string // as a network does, it holds what nobody reads yet
 }
 
 func (f fake) say(format string, args ...any) { f.out <- fmt.Sprintf(format+"\r\n", args...) }
@@ -39,6 +40,10 @@ func (f fake) hear(prefix string) string {
 	for f.Scan() {
 		if rest, ok := strings.CutPrefix(f.Text(), prefix); ok {
 			return rest
+		}
+		if f.Text() == "QUIT" {
+			*f.left = true
+			break
 		}
 	}
 	return ""
@@ -58,7 +63,7 @@ func serve(t *testing.T, values map[string]string, script func(fake)) (l *link, 
 	a.Dial = func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
 		servers.Go(func() {
-			f := fake{t, bufio.NewScanner(theirs), make(chan string, 1000)}
+			f := fake{t, bufio.NewScanner(theirs), new(bool), make(chan string, 1000)}
 			servers.Go(func() {
 				for text := range f.out {
 					_, _ = io.WriteString(theirs, text) // who reads may have gone
@@ -67,7 +72,7 @@ func serve(t *testing.T, values map[string]string, script func(fake)) (l *link, 
 			})
 			defer close(f.out)
 			script(f)
-			for f.Scan() {
+			for !*f.left && f.Scan() && f.Text() != "QUIT" {
 				if p, ok := strings.CutPrefix(f.Text(), "PING "); ok && values["silent"] == "" {
 					f.say("PONG :%s", p)
 				}
@@ -293,11 +298,12 @@ func TestServersThatDoNotLetUsIn(t *testing.T) {
 		over()
 	}
 	l, over := serve(t, map[string]string{}, func(f fake) {
-		for f.Scan() {
+		for f.Scan() && f.Text() != "QUIT" {
 			if strings.HasPrefix(f.Text(), "NICK") {
 				f.say("433 * ambry :taken")
 			}
 		}
+		*f.left = true
 	})
 	if _, err := l.Check(t.Context()); ambry.KindOf(err) != ambry.UpstreamFailed {
 		t.Error(err)
@@ -355,6 +361,31 @@ func TestAQuietServerThatAnswersIsAlive(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if err := l.Run(ctx, host{make(chan channel.Identity, 1), nil}); err != nil {
+			t.Error(err)
+		}
+		over()
+	})
+}
+
+func TestANicknameIsAskedForUntilItIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, over := serve(t, map[string]string{}, func(f fake) {
+			f.hear("USER")
+			f.say("433 * ambry :taken")
+			f.hear("NICK ambry_")
+			f.say("001 ambry_ :Welcome")
+			f.say("422 ambry_ :no news")
+			f.hear("NICK ambry")
+			f.say("433 ambry_ ambry :taken")
+			f.hear("NICK ambry")
+			f.say(":ambry_!~a@h NICK :ambry")
+			f.say(":ann!a@h PRIVMSG ambry :hello")
+		})
+		h, stop := run(t, l)
+		if m := <-h.received; m.Text != "hello" || m.Group {
+			t.Errorf("received %+v", m.Message)
+		}
+		if err := stop(); err != nil {
 			t.Error(err)
 		}
 		over()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -22,6 +23,7 @@ const (
 	quietFor     = 40 * time.Second // after that a server is asked whether it is there
 	readWait     = 75 * time.Second // a connection on which nothing comes for so long is dead
 	registerWait = 60 * time.Second
+	quitWait     = time.Second
 	joinWait     = 15 * time.Second
 
 	// longestLine is how long a line with tags may be; longer ones are not read.
@@ -37,6 +39,7 @@ type session struct {
 	ended context.Context // over when the connection is
 	limit *rate.Limiter
 
+	calm    atomic.Bool   // the server has let us in
 	saying  chan struct{} // held by who says something
 	writing sync.Mutex    // guards writes to conn
 
@@ -79,22 +82,34 @@ func (l *link) talk(ctx context.Context, h channel.Host, then func(*session) err
 		_ = s.conn.SetDeadline(time.Now()) // it stops reading
 	})
 	err = s.read(ctx)
-	_ = conn.SetDeadline(time.Now().Add(time.Second))
-	_, _ = io.WriteString(conn, "QUIT\r\n") // if the server still hears
 	end()
-	conn.Close()
 	helpers.Wait()
+	s.quit()
+	conn.Close()
 	return err
 }
 
+// quit says good-bye, and waits a little until the server has let our name go: it
+// may be wanted again at once.
+func (s *session) quit() {
+	_ = s.conn.SetDeadline(time.Now().Add(quitWait))
+	if _, err := io.WriteString(s.conn, "QUIT\r\n"); err == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(s.conn, 1<<20)) // it ends in one way or another
+	}
+}
+
 // keepAlive asks a quiet server whether it is there; [session.read] sees that it
-// does not answer.
+// does not answer. It also asks for our name, if somebody else had it: perhaps a
+// connection of ours whose end the server had not noticed.
 func (s *session) keepAlive() {
 	tick := time.NewTicker(quietFor)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+			if own := s.own(); s.calm.Load() && own != s.link.nick {
+				_ = s.write(s.ended, "NICK "+s.link.nick, false)
+			}
 			_ = s.write(s.ended, "PING ambry", false) // who reads sees that it failed
 		case <-s.ended.Done():
 			return
@@ -198,6 +213,7 @@ func (s *session) begin(ctx context.Context) error {
 		return nil
 	}
 	s.ready = true
+	s.calm.Store(true)
 	if s.botMode != "" {
 		if err := s.write(ctx, "MODE "+s.own()+" +"+s.botMode, false); err != nil {
 			return err
