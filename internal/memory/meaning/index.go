@@ -37,6 +37,7 @@ type place struct {
 const (
 	present uint8 = 1 << iota
 	archived
+	unspaced
 	firstLayer
 )
 
@@ -79,16 +80,27 @@ func (x *index) put(p store.Placed) {
 	}
 	copy(s.codes[i*x.dims:], p.Vector.Codes)
 	signsOf(s.signs[i*x.words():(i+1)*x.words()], p.Vector.Codes)
-	s.scales[i], s.bits[i] = p.Vector.Scale, bitsOf(p.Place)
+	s.scales[i], s.bits[i] = p.Vector.Scale, bitsOf(p)
 	s.places[i] = place{at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session)}
 }
 
-func bitsOf(p store.Place) uint8 {
+func bitsOf(p store.Placed) uint8 {
 	out := present | layerBit(p.Layer)
 	if p.Archived {
 		out |= archived
 	}
+	if p.Vector.Script == store.Unspaced {
+		out |= unspaced
+	}
 	return out
+}
+
+// script of the text of a row.
+func (s *slab) script(i int) store.Script {
+	if s.bits[i]&unspaced != 0 {
+		return store.Unspaced
+	}
+	return store.Spaced
 }
 
 // remove forgets a row.

@@ -66,7 +66,7 @@ func TestTheNearestAreFoundThoughOnlyTheirSignsAreScanned(t *testing.T) {
 			exact[i] = neighbour{row: int64(i + 1), cosine: sum}
 		}
 		slices.SortFunc(exact, func(a, b neighbour) int { return cmp.Compare(b.cosine, a.cosine) })
-		got, _ := x.nearest(q, newFilter(store.Places{}), 10, nil)
+		got, _ := x.nearest(q, store.Spaced, newFilter(store.Places{}), 10, nil)
 		for _, e := range exact[:10] {
 			wanted++
 			if slices.ContainsFunc(got, func(n neighbour) bool { return n.row == e.row }) {
@@ -94,7 +94,7 @@ func TestAFilterIsAppliedBeforeTheNearestAreChosen(t *testing.T) {
 		{"two projects, one agent", store.Places{Projects: []int64{7, 8}, Agents: []int64{1}}, 66},
 		{"another layer", store.Places{Layers: []ambry.Layer{ambry.L2}}, 0},
 	} {
-		got, _ := x.nearest(q, newFilter(f.p), 1000, nil)
+		got, _ := x.nearest(q, store.Spaced, newFilter(f.p), 1000, nil)
 		if math.Abs(float64(len(got)-f.want)) > 1 {
 			t.Errorf("%s: %d found, want %d", f.name, len(got), f.want)
 		}
@@ -109,7 +109,7 @@ func TestARemovedRowLeavesNoTrace(t *testing.T) {
 	x.remove(42)
 	x.remove(42)
 	x.remove(4_000_000)
-	got, _ := x.nearest(vectors[41], newFilter(store.Places{}), 100, []int64{42})
+	got, _ := x.nearest(vectors[41], store.Spaced, newFilter(store.Places{}), 100, []int64{42})
 	if len(got) != 99 || x.size() != 99 || slices.ContainsFunc(got, func(n neighbour) bool { return n.row == 42 }) {
 		t.Errorf("%d found, size %d", len(got), x.size())
 	}
@@ -119,7 +119,7 @@ func TestARemovedRowLeavesNoTrace(t *testing.T) {
 	if x.slabs[0] != nil {
 		t.Error("an empty slab is kept")
 	}
-	if got, _ := x.nearest(vectors[0], newFilter(store.Places{}), 5, nil); len(got) != 0 {
+	if got, _ := x.nearest(vectors[0], store.Spaced, newFilter(store.Places{}), 5, nil); len(got) != 0 {
 		t.Errorf("an empty index finds %v", got)
 	}
 }
@@ -141,9 +141,57 @@ func BenchmarkNearest(b *testing.B) {
 			q := direction(rng, some[0], size.dims)
 			f := newFilter(store.Places{})
 			for b.Loop() {
-				x.nearest(q, f, 40, nil)
+				x.nearest(q, store.Spaced, f, 40, nil)
 			}
 			b.ReportMetric(float64(x.bytes())/float64(size.n), "B/memory")
 		})
+	}
+}
+
+func TestWhatIsInAnotherScriptIsComparedWithItsLike(t *testing.T) {
+	const dims = 64
+	rng := rand.New(rand.NewPCG(5, 6))
+	// What is in one script has much in common, whatever it means.
+	language := [scripts][]float32{direction(rng, nil, dims), direction(rng, nil, dims)}
+	meant := direction(rng, nil, dims)
+	near := func(s store.Script, more []float32) store.Vector {
+		v := make([]float32, dims)
+		for i := range v {
+			v[i] = 2 * language[s][i]
+			if more != nil {
+				v[i] += 2 * more[i]
+			}
+		}
+		out := store.NewVector(direction(rng, v, dims))
+		out.Script = s
+		return out
+	}
+	var x index
+	for row := range int64(400) {
+		x.put(store.Placed{Place: store.Place{Row: row, Layer: ambry.L1}, Vector: near(store.Script(row%2), nil)})
+	}
+	const answer = 401
+	x.put(store.Placed{Place: store.Place{Row: answer, Layer: ambry.L1}, Vector: near(store.Unspaced, meant)})
+	q := make([]float32, dims)
+	length := 0.0
+	for i := range q {
+		q[i] = 2 * (language[store.Spaced][i] + meant[i])
+		length += float64(q[i]) * float64(q[i])
+	}
+	for i := range q {
+		q[i] /= float32(math.Sqrt(length))
+	}
+	got, mean := x.nearest(q, store.Spaced, newFilter(store.Places{}), 20, nil)
+	if mean[store.Spaced] <= mean[store.Unspaced] {
+		t.Fatalf("what is usual is %.2f in the script of the question and %.2f in the other", mean[store.Spaced], mean[store.Unspaced])
+	}
+	best, most := int64(0), float32(-1)
+	for _, f := range got {
+		if more := f.cosine - mean[f.script]; more > most {
+			best, most = f.row, more
+		}
+	}
+	if best != answer {
+		t.Errorf("memory %d is the most unusual one, want %d", best, answer)
 	}
 }

@@ -62,6 +62,12 @@ func New(c Config) *Meaning {
 // Space names the model, for weights that are fitted to it.
 func (m *Meaning) Space() string { return m.embedder.Space() }
 
+// form grows when what is stored of a vector changes; all are made anew then.
+const form = " 2"
+
+// stored names the space of the vectors that are stored.
+func (m *Meaning) stored() string { return m.embedder.Space() + form }
+
 // Bytes is how much memory the vectors take.
 func (m *Meaning) Bytes() int64 { return m.index.bytes() }
 
@@ -111,9 +117,10 @@ func (m *Meaning) Near(ctx context.Context, text string, f store.Filter, n int, 
 	if v == nil {
 		return nil, ctx.Err()
 	}
-	found, mean := m.index.nearest(v, newFilter(places), n, also)
+	found, mean := m.index.nearest(v, store.ScriptOf(text), newFilter(places), n, also)
 	out := make([]store.Candidate, 0, len(found))
 	for _, f := range found {
+		mean := mean[f.script]
 		score := (f.cosine - mean) / max(1-mean, 1e-6)
 		out = append(out, store.Candidate{Row: f.row, Score: float64(min(max(score, 0), 1)), At: time.UnixMilli(f.at).UTC()})
 	}

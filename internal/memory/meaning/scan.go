@@ -13,8 +13,9 @@ import (
 
 // Numbers of a search.
 const (
-	preselected = 300 // by their signs, to be compared exactly
-	sampled     = 256 // memories that tell how alike any two texts are
+	preselected = 300     // by their signs, to be compared exactly
+	sampled     = 256     // memories, or a few more, that tell how alike any two texts are
+	maxLooked   = 1 << 16 // rows that are looked at for them
 	maxWorkers  = 4
 )
 
@@ -78,18 +79,25 @@ type neighbour struct {
 	row    int64
 	at     int64
 	cosine float32
+	script store.Script
 }
 
 // distances is what a search writes down, kept for the next one.
 var distances = sync.Pool{New: func() any { return new([]uint16) }}
 
-// nearest returns the memories that are most like v, best first, at most n, then
-// those of also that are there, and the mean cosine of v with memories that were not chosen for being like it.
-func (x *index) nearest(v []float32, f filter, n int, also []int64) (found []neighbour, mean float32) {
+// scripts is how many there are.
+const scripts = 2
+
+// nearest returns the memories that are most like v, at most n of the script of
+// the question and half as many of the other, each best first: what is in one
+// language with the question is likelier by itself, whatever it means. Then it
+// returns those of also that are there, and for each script the mean cosine of v
+// with memories that were not chosen for being like it.
+func (x *index) nearest(v []float32, script store.Script, f filter, n int, also []int64) (found []neighbour, mean [scripts]float32) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.count == 0 || len(v) != x.dims {
-		return nil, 0
+		return nil, mean
 	}
 	signs := make([]uint64, x.words())
 	signsOf(signs, store.NewVector(v).Codes)
@@ -100,15 +108,29 @@ func (x *index) nearest(v []float32, f filter, n int, also []int64) (found []nei
 	}
 	all := (*buffer)[:len(x.slabs)*slabRows]
 	histogram := x.measure(signs, &f, all)
+	other := 1 - script
+	found = x.closest(v, all, histogram[script], script, preselected, n)
+	found = append(found, x.closest(v, all, histogram[other], other, preselected/2, n/2)...)
+	for _, row := range also {
+		if x.has(row) && !slices.ContainsFunc(found, func(f neighbour) bool { return f.row == row }) {
+			found = append(found, x.exactly(v, int(row)))
+		}
+	}
+	return found, x.background(v)
+}
+
+// closest compares the memories of a script exactly that have the fewest signs
+// otherwise, as the distances of all tell, and returns the best n.
+func (x *index) closest(v []float32, all []uint16, histogram []int, script store.Script, compared, n int) (found []neighbour) {
 	cut, below := 0, 0
-	for cut < len(histogram)-1 && below+histogram[cut] < preselected {
+	for cut < len(histogram)-1 && below+histogram[cut] < compared {
 		below += histogram[cut]
 		cut++
 	}
-	atCut := preselected - below
+	atCut := compared - below
 	for row := len(all) - 1; row >= 0; row-- { // of those at the cut, the newest
 		d := all[row]
-		if d == absent || int(d) > cut {
+		if d == absent || int(d) > cut || x.slabs[row/slabRows].script(row%slabRows) != script {
 			continue
 		}
 		if int(d) == cut {
@@ -122,13 +144,7 @@ func (x *index) nearest(v []float32, f filter, n int, also []int64) (found []nei
 	slices.SortFunc(found, func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(b.row, a.row))
 	})
-	found = found[:min(n, len(found))]
-	for _, row := range also {
-		if x.has(row) && !slices.ContainsFunc(found, func(f neighbour) bool { return f.row == row }) {
-			found = append(found, x.exactly(v, int(row)))
-		}
-	}
-	return found, x.background(v)
+	return found[:min(n, len(found))]
 }
 
 func (x *index) has(row int64) bool {
@@ -136,30 +152,34 @@ func (x *index) has(row int64) bool {
 	return row >= 0 && n < int64(len(x.slabs)) && x.slabs[n] != nil && x.slabs[n].bits[row%slabRows] != 0
 }
 
-// measure writes the distance of each row into all, and returns how many rows
-// there are at each distance.
-func (x *index) measure(signs []uint64, f *filter, all []uint16) []int {
+// measure writes the distance of each row into all, and returns how many rows of
+// each script there are at each distance.
+func (x *index) measure(signs []uint64, f *filter, all []uint16) [scripts][]int {
 	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs))
-	counts := make([][]int, workers)
+	counts := make([][scripts][]int, workers)
 	var wait sync.WaitGroup
 	for w := range workers {
-		counts[w] = make([]int, x.words()*64+1)
+		for i := range counts[w] {
+			counts[w][i] = make([]int, x.words()*64+1)
+		}
 		wait.Go(func() {
 			for n := w; n < len(x.slabs); n += workers {
-				x.measureSlab(x.slabs[n], signs, f, all[n*slabRows:(n+1)*slabRows], counts[w])
+				x.measureSlab(x.slabs[n], signs, f, all[n*slabRows:(n+1)*slabRows], &counts[w])
 			}
 		})
 	}
 	wait.Wait()
 	for _, c := range counts[1:] {
-		for d, n := range c {
-			counts[0][d] += n
+		for i := range c {
+			for d, n := range c[i] {
+				counts[0][i][d] += n
+			}
 		}
 	}
 	return counts[0]
 }
 
-func (x *index) measureSlab(s *slab, signs []uint64, f *filter, out []uint16, counts []int) {
+func (x *index) measureSlab(s *slab, signs []uint64, f *filter, out []uint16, counts *[scripts][]int) {
 	if s == nil {
 		for i := range out {
 			out[i] = absent
@@ -174,7 +194,7 @@ func (x *index) measureSlab(s *slab, signs []uint64, f *filter, out []uint16, co
 		}
 		d := distance(signs, s.signs[i*words:(i+1)*words])
 		out[i] = uint16(d)
-		counts[d]++
+		counts[s.script(i)][d]++
 	}
 }
 
@@ -203,19 +223,33 @@ func (x *index) exactly(v []float32, row int) neighbour {
 	for j, q := range v {
 		sum += q * float32(codes[j])
 	}
-	return neighbour{row: int64(row), at: s.places[i].at, cosine: sum * s.scales[i]}
+	return neighbour{row: int64(row), at: s.places[i].at, cosine: sum * s.scales[i], script: s.script(i)}
 }
 
-// background returns the mean cosine of v with memories all over the index.
-func (x *index) background(v []float32) float32 {
-	var sum float32
-	n, rows := 0, len(x.slabs)*slabRows
-	for row, step := 0, rows/sampled|1; row < rows; row += step {
+// minSampled is how many memories of a script tell what is usual in it; fewer are
+// taken together with all others.
+const minSampled = 8
+
+// background returns the mean cosine of v with memories all over the index, of
+// each script.
+func (x *index) background(v []float32) (mean [scripts]float32) {
+	var sum [scripts]float32
+	var n [scripts]int
+	rows := len(x.slabs) * slabRows
+	step := max(x.count/sampled, rows/maxLooked) | 1
+	for row := 0; row < rows; row += step {
 		s := x.slabs[row/slabRows]
 		if s != nil && s.bits[row%slabRows] != 0 {
-			sum += x.exactly(v, row).cosine
-			n++
+			f := x.exactly(v, row)
+			sum[f.script] += f.cosine
+			n[f.script]++
 		}
 	}
-	return sum / float32(max(n, 1))
+	for i := range mean {
+		mean[i] = sum[i] / float32(max(n[i], 1))
+		if n[i] < minSampled {
+			mean[i] = (sum[0] + sum[1]) / float32(max(n[0]+n[1], 1))
+		}
+	}
+	return mean
 }

@@ -74,7 +74,7 @@ func wanted(err error) time.Duration {
 
 // prepare makes room for vectors and reads those that are there.
 func (m *Meaning) prepare(ctx context.Context) (int, error) {
-	if err := m.store.UseSpace(ctx, m.embedder.Space()); err != nil {
+	if err := m.store.UseSpace(ctx, m.stored()); err != nil {
 		return 0, fmt.Errorf("prepare for vectors: %w", err)
 	}
 	return 1, m.load(ctx)
@@ -138,9 +138,11 @@ func (m *Meaning) batch(ctx context.Context) (int, error) {
 	}
 	out := make([]store.EmbeddedText, len(due))
 	for i, t := range due {
-		out[i] = store.EmbeddedText{Row: t.Row, Version: t.Version, Vector: store.NewVector(vectors[i])}
+		v := store.NewVector(vectors[i])
+		v.Script = store.ScriptOf(texts[i])
+		out[i] = store.EmbeddedText{Row: t.Row, Version: t.Version, Vector: v}
 	}
-	return len(due), m.store.PutVectors(ctx, m.embedder.Space(), out)
+	return len(due), m.store.PutVectors(ctx, m.stored(), out)
 }
 
 // embed has texts embedded. When the model refuses them, it is asked one by one,

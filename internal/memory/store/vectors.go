@@ -10,8 +10,10 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unicode"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/words"
 )
 
 //go:embed schema/vectors.sql
@@ -19,8 +21,37 @@ var vectorsSQL string
 
 // Vector is what a text means: Codes times Scale is a vector of length 1.
 type Vector struct {
-	Scale float32
-	Codes []int8
+	Scale  float32
+	Codes  []int8
+	Script Script // of the text
+}
+
+// Script tells apart the languages that share no words with each other.
+type Script uint8
+
+// The scripts.
+const (
+	Spaced   Script = iota // words with spaces between them
+	Unspaced               // characters without spaces, as in Chinese and Japanese
+)
+
+// ScriptOf returns the script of a text. One character without spaces says about
+// as much as a few letters, and names and code are in letters everywhere.
+func ScriptOf(text string) Script {
+	const letters = 5
+	n, other := 0, 0
+	for _, c := range text {
+		switch {
+		case words.Unspaced(c):
+			n++
+		case unicode.IsLetter(c):
+			other++
+		}
+	}
+	if n*letters > other {
+		return Unspaced
+	}
+	return Spaced
 }
 
 // NewVector rounds a vector of length 1. One of zeros stays zeros.
@@ -39,12 +70,13 @@ func NewVector(v []float32) Vector {
 	return out
 }
 
-// factorBytes stand before the codes of a stored vector.
-const factorBytes = 4
+// headBytes stand before the codes of a stored vector: the factor and the script.
+const headBytes = 5
 
 func (v Vector) pack() []byte {
-	out := make([]byte, factorBytes, factorBytes+len(v.Codes))
+	out := make([]byte, headBytes, headBytes+len(v.Codes))
 	binary.LittleEndian.PutUint32(out, math.Float32bits(v.Scale))
+	out[headBytes-1] = byte(v.Script)
 	for _, c := range v.Codes {
 		out = append(out, byte(c))
 	}
@@ -52,11 +84,13 @@ func (v Vector) pack() []byte {
 }
 
 func unpackVector(data []byte) (Vector, error) {
-	if len(data) < factorBytes {
+	if len(data) < headBytes {
 		return Vector{}, fmt.Errorf("a vector has only %d bytes", len(data))
 	}
-	v := Vector{Scale: math.Float32frombits(binary.LittleEndian.Uint32(data)), Codes: make([]int8, len(data)-factorBytes)}
-	for i, b := range data[factorBytes:] {
+	v := Vector{
+		Scale: math.Float32frombits(binary.LittleEndian.Uint32(data)), Codes: make([]int8, len(data)-headBytes), Script: Script(data[headBytes-1]),
+	}
+	for i, b := range data[headBytes:] {
 		v.Codes[i] = int8(b)
 	}
 	return v, nil

@@ -10,7 +10,7 @@ import (
 func (c *Cutter) beyond(text string, start int, yield func(Term)) int {
 	r, size := utf8.DecodeRuneInString(text[start:])
 	switch {
-	case unspaced(r):
+	case Unspaced(r):
 		return c.unspacedRun(text, start, yield)
 	case unicode.IsLetter(r) || unicode.IsNumber(r):
 		return c.foreignWord(text, start, yield)
@@ -32,7 +32,7 @@ func (c *Cutter) unspacedRun(text string, start int, yield func(Term)) int {
 			return next
 		}
 		r, n := utf8.DecodeRuneInString(text[next:])
-		if !unspaced(r) {
+		if !Unspaced(r) {
 			return next
 		}
 		if wanted {
@@ -80,12 +80,12 @@ func (c *Cutter) lowerByte(b byte) byte {
 // stand in a word that is written with spaces around it.
 func continuesWord(text string, i int) bool {
 	r, _ := utf8.DecodeRuneInString(text[i:])
-	return r != utf8.RuneError && !unspaced(r) && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+	return r != utf8.RuneError && !Unspaced(r) && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// unspaced reports whether r belongs to a script that is written without spaces
+// Unspaced reports whether r belongs to a script that is written without spaces
 // between words (Hangul has some, but its words carry their particles).
-func unspaced(r rune) bool {
+func Unspaced(r rune) bool {
 	switch {
 	case r < 0x0e00:
 		return false

@@ -9,7 +9,7 @@ CREATE TABLE vector_space (
 
 CREATE TABLE vector (
   memory INTEGER PRIMARY KEY,
-  data   BLOB NOT NULL                 -- a factor (float32, little endian) and dims signed bytes
+  data   BLOB NOT NULL                 -- a factor (float32, little endian), the script of the text, and dims signed bytes
 ) STRICT;
 
 -- Memories that have no vector yet, or one of an older text.
