@@ -213,6 +213,7 @@ func (f *fake) acknowledged(got frame) {
 	for i, e := range f.waiting {
 		if e.id == got.get("message_id") && answer.Code == http.StatusOK {
 			f.waiting = append(f.waiting[:i:i], f.waiting[i+1:]...)
+			f.changed.Broadcast()
 			break
 		}
 	}
@@ -373,11 +374,15 @@ func (f *fake) hear(within time.Duration) (channeltest.Sent, bool) {
 	}
 }
 
-// cut ends the connection, and waits for one if there is none.
+// cut ends the connection, and waits for one if there is none. What was received
+// is acknowledged before: otherwise it would be delivered again, and not only
+// what was received last.
 func (f *fake) cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.wait()
+	for len(f.conns) == 0 || len(f.waiting) > 0 {
+		f.changed.Wait()
+	}
 	f.drop()
 }
 

@@ -54,7 +54,6 @@ type placed struct {
 
 type fakeRoom struct {
 	members []string
-	direct  bool
 }
 
 func newFake(t *testing.T) *fake {

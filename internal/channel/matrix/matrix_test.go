@@ -69,10 +69,11 @@ func (h *host) texts(n int) []string {
 
 func linkTo(t *testing.T, address string, client *http.Client, rooms string) *link {
 	t.Helper()
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	own := *client // others use it already
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	l, err := newLink(channel.Access{
 		Values: map[string]string{"server": address, "token": token, "rooms": rooms},
-		HTTP:   client, Log: slog.New(slog.DiscardHandler),
+		HTTP:   &own, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
