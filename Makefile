@@ -86,6 +86,7 @@ faults: ## power cuts, failing disks, damaged files, crowds; root on Linux, minu
 	go test -tags faults -count=1 -timeout 60m -v ./e2e/faults
 
 soak: ## the same for hours
+	AMBRY_FAULTS=long go test -count=1 -timeout 24h -v -run '^TestKilled' ./e2e
 	AMBRY_FAULTS=long go test -tags faults -count=1 -timeout 24h -v ./e2e/faults
 
 fuzz: ## every fuzz target, T=30s each

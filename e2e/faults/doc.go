@@ -2,5 +2,6 @@
 // power cuts, full and failing disks, damaged files, processes that are killed,
 // stopped or crowded. Its tests need Linux, root and time, so they are not among
 // the others; `make faults` runs them. With AMBRY_FAULTS=long they go on for
-// hours. docs/reliability.md tells what they found.
+// hours, and with a number everything is tried so often. docs/reliability.md
+// tells what they found.
 package faults

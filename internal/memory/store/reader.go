@@ -215,7 +215,10 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 			public := row.public()
 			d.Session = &public
 		}
-		if packed == nil {
+		switch {
+		case packed == nil && !note.Valid:
+			return errTurnLost
+		case packed == nil:
 			d.Learned, err = r.learned(m)
 			return err
 		}
@@ -232,6 +235,10 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 	}
 	return d, nil
 }
+
+// errTurnLost is the error of a memory that is the trace of a turn which is not
+// there: rows of a damaged page are just absent.
+var errTurnLost = ambry.MemoryUnavailable.Errorf(`the memory file is damaged: a turn is missing; see "ambry doctor"`)
 
 // turn returns the turn as it came.
 func (b body) turn(id string, part int, at ambry.Source) ambry.Turn {
