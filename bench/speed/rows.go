@@ -60,7 +60,7 @@ func (b *bench) all(ctx context.Context) error {
 	}
 	defer s.stop()
 	for _, measure := range []func(context.Context, *service) error{
-		b.ingest, b.searchesAtWork, b.rescan, b.freshness, b.searches, b.agents, b.health, b.adds,
+		b.ingest, b.searchesAtWork, b.rescan, b.freshness, b.searches, b.agents, b.health, b.adds, b.export,
 	} {
 		if err := measure(ctx, s); err != nil {
 			return err
@@ -322,6 +322,23 @@ func (b *bench) adds(ctx context.Context, s *service) error {
 	}
 	b.add("durable adds, 8 clients", clients*each/time.Since(began).Seconds(), "1/s", ">= 1000", "")
 	return nil
+}
+
+// export writes everything to an archive.
+func (b *bench) export(ctx context.Context, s *service) error {
+	before, peak, began := s.usage(), s.watchPeak(), time.Now()
+	out, err := s.ExportData(ctx, ambry.ExportData{})
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	wall, used, top := time.Since(began), s.usage().minus(before), peak.stop()
+	var lines int64
+	for _, f := range out.Manifest.Files {
+		lines += f.Bytes
+	}
+	b.add("export, lines written", float64(lines)/1e6/wall.Seconds(), "MB/s", ">= 17", fmt.Sprintf("%.0f MB, %.1f s, %.1f CPU-s, peak %.0f MB of both",
+		float64(lines)/1e6, wall.Seconds(), used.cpu.Seconds(), float64(top)/1e6))
+	return os.Remove(out.ExportPath)
 }
 
 // starts measures the start on a home that has a memory already.

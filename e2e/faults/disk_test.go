@@ -178,3 +178,31 @@ func TestDiskErrors(t *testing.T) {
 		sound(t, home)
 	}
 }
+
+// TestReadOnlyDisk starts on a disk that nothing can be written to. It is told
+// why, nothing changes, and once the disk takes writes all is there.
+func TestReadOnlyDisk(t *testing.T) {
+	disk := tmpfs(t, 32)
+	s := start(t, ambryPath, filepath.Join(disk, "ambry"))
+	l := &ledger{notes: map[string]string{}}
+	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	_ = l.write(ctx, s, "before")
+	stop()
+	s.stop()
+	command(t, "mount", "-o", "remount,ro", disk)
+	again, ok := tryLaunch(t, s.home)
+	if ok {
+		again.kill()
+		t.Error("it starts where it cannot write")
+	}
+	if said := again.said.String(); !strings.Contains(said, "read-only") {
+		t.Errorf("the reason is %q", said)
+	}
+	command(t, "mount", "-o", "remount,rw", disk)
+	well := start(t, ambryPath, s.home)
+	if n := missing(t, well, l.seen()); n > 0 || len(l.seen()) == 0 {
+		t.Errorf("%d of %d acknowledged notes are lost", n, len(l.seen()))
+	}
+	well.stop()
+	sound(t, s.home)
+}
