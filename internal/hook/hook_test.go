@@ -292,7 +292,7 @@ func TestAServiceThatFailsIsLeftAlone(t *testing.T) {
 	if ask("a") {
 		t.Error("it was asked after three failures")
 	}
-	w.now = w.now.Add(31 * time.Second)
+	w.later(31 * time.Second)
 	if !ask("b") || !ask("c") {
 		t.Errorf("it was not asked again: %v", w.reason)
 	}

@@ -52,8 +52,8 @@ func (w *world) gone(words string, again ...ambry.Turn) {
 
 // asLogged is the turn as the log of the agent tells of it.
 func (w *world) asLogged(answer string) ambry.Turn {
-	return ambry.Turn{ID: "from-the-log", At: w.now, Messages: []ambry.Message{
-		{ID: "q", Role: ambry.User, Text: hangar, At: w.now}, {ID: "a", Role: ambry.Assistant, Text: answer, At: w.now},
+	return ambry.Turn{ID: "from-the-log", At: w.now(), Messages: []ambry.Message{
+		{ID: "q", Role: ambry.User, Text: hangar, At: w.now()}, {ID: "a", Role: ambry.Assistant, Text: answer, At: w.now()},
 	}}
 }
 

@@ -55,12 +55,12 @@ func TestATurnThatGoesOnIsBroughtUpToDate(t *testing.T) {
 func TestTheEndOfATurnMaySayWhatWasAsked(t *testing.T) {
 	w := newWorld(t)
 	for i, asked := range []string{"why?", "password=" + "hunter22hunter22 is what?", "why not?"} {
-		w.now = w.now.Add(time.Minute)
+		w.later(time.Minute)
 		prompt := fmt.Sprintf(`"session_id":"s","prompt":"%s"`, asked)
 		if i != 1 { // of one turn nobody told that it began
 			w.hook("gemini", "BeforeAgent", "{"+prompt+"}")
 		}
-		w.now = w.now.Add(time.Minute)
+		w.later(time.Minute)
 		w.silent("gemini", "AfterAgent", "{"+prompt+`,"prompt_response":"Because."}`)
 		w.silent("gemini", "AfterAgent", "{"+prompt+`,"prompt_response":"Because."}`)
 	}
@@ -71,7 +71,7 @@ func TestTheEndOfATurnMaySayWhatWasAsked(t *testing.T) {
 func TestATurnThatNeverEndedIsKeptWithTheNext(t *testing.T) {
 	w := newWorld(t)
 	w.hook("codex", "UserPromptSubmit", asks("s", "first: "+question))
-	w.now = w.now.Add(time.Minute)
+	w.later(time.Minute)
 	w.hook("codex", "UserPromptSubmit", asks("s", "second, something else"))
 	w.silent("codex", "Stop", stops("s", "Done."))
 	w.silent("codex", "UserPromptSubmit", asks("t", "third, of a session that ends"))
@@ -128,7 +128,7 @@ func TestTheAnswerIsReadFromTheTranscriptIfItMust(t *testing.T) {
 		t.Errorf("Copilot's transcript gave %d hits and error %v", len(a.Hits), err)
 	}
 	for _, odd := range []string{"relative.jsonl", filepath.Dir(path), "/dev/zero", path + ".gone"} {
-		w.now = w.now.Add(time.Minute)
+		w.later(time.Minute)
 		w.hook("claude-code", "UserPromptSubmit", asks("s", "and "+odd))
 		w.silent("claude-code", "Stop", `{"session_id":"s","transcript_path":"`+odd+`"}`)
 	}
@@ -205,7 +205,7 @@ func TestTheSpoolIsTakenExactlyOnceWhereverItIsInterrupted(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			w := newWorld(t)
 			for i := range turns {
-				w.now = w.now.Add(time.Minute)
+				w.later(time.Minute)
 				w.hook("claude-code", "UserPromptSubmit", asks("s", fmt.Sprint("what is in parcel number ", i, " of the shipment?")))
 				w.silent("claude-code", "Stop", stops("s", fmt.Sprint("There is item ", i, " in it.")))
 			}
@@ -252,7 +252,7 @@ func TestTheLogOfTheAgentDoesNotDoubleTheTurn(t *testing.T) {
 		case "log half":
 			read(2)
 		}
-		w.now = w.now.Add(time.Minute)
+		w.later(time.Minute)
 		w.silent("claude-code", "Stop", stops("s", "Eleven days."))
 		w.take()
 		read(3)

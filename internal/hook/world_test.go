@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ type world struct {
 	*engine.Engine
 	t      *testing.T
 	dir    string
-	now    time.Time
+	clock  atomic.Int64 // the store reads it when it has nothing else to do
 	spool  *hook.Spool
 	env    map[string]string
 	find   func() (hook.Memory, string, error)
@@ -34,10 +35,10 @@ var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	home := t.TempDir()
-	w := &world{t: t, dir: filepath.Join(home, "hooks"), now: noon, env: map[string]string{}}
-	clock := func() time.Time { return w.now }
+	w := &world{t: t, dir: filepath.Join(home, "hooks"), env: map[string]string{}}
+	w.clock.Store(noon.UnixNano())
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(home, "memory.db"), BackupDir: home, Logger: log, Now: clock})
+	s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(home, "memory.db"), BackupDir: home, Logger: log, Now: w.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w.Engine = engine.New(engine.Config{Store: s, Now: clock, Logger: log})
+	w.Engine = engine.New(engine.Config{Store: s, Now: w.now, Logger: log})
 	w.spool = &hook.Spool{Dir: w.dir, Turns: w, Permitted: func() bool { return true }, Logger: log}
 	w.find = func() (hook.Memory, string, error) { return w, "1", nil }
 	if err := w.spool.Heed(); err != nil {
@@ -55,12 +56,16 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+func (w *world) now() time.Time { return time.Unix(0, w.clock.Load()).UTC() }
+
+func (w *world) later(d time.Duration) { w.clock.Add(int64(d)) }
+
 // hook calls the hook, and returns what it writes.
 func (w *world) hook(agent, event, input string) string {
 	w.t.Helper()
 	w.reason = nil
 	h := hook.Hook{
-		Dir: w.dir, Getenv: func(name string) string { return w.env[name] }, Now: func() time.Time { return w.now },
+		Dir: w.dir, Getenv: func(name string) string { return w.env[name] }, Now: w.now,
 		Wait:    time.Hour, // a test that is slow must not be another test
 		Find:    func() (hook.Memory, string, error) { return w.find() },
 		Explain: func(format string, args ...any) { w.reason = append(w.reason, fmt.Sprintf(format, args...)) },
