@@ -192,7 +192,7 @@ func (b *bench) largeFiles(ctx context.Context) error {
 	if err := largeFile(filepath.Join(dir, "5eed0000-0000-4000-8000-0000000000f2.jsonl"), 2e9); err != nil {
 		return err
 	}
-	s, err := start(ctx, b.binary, filepath.Join(b.work, "ambry-large"), home)
+	s, err := b.start(ctx, filepath.Join(b.work, "ambry-large"), home)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ func run(ctx context.Context) error {
 	out := flag.String("out", "build/bench/report.json", "where the JSON goes")
 	large := flag.Bool("large", false, "also a line of 64 MB and a file of 2 GB")
 	scale := flag.String("scale", "", "measure at so many turns instead, as in 10k,100k,1M")
+	embedding := flag.String("embedding", "", "the setting memory.embedding, as in off")
 	keep := flag.Bool("keep", false, "keep the directory with what was measured, and say where it is")
 	flag.Parse()
 	if runtime.GOOS != "linux" {
@@ -76,7 +77,7 @@ func run(ctx context.Context) error {
 	}
 	r := &report{Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Time: time.Now().UTC()}
 	fmt.Println(r.Machine)
-	b := &bench{report: r, binary: *binary, home: *home, work: work}
+	b := &bench{report: r, binary: *binary, home: *home, work: work, embedding: *embedding}
 	if *scale != "" {
 		steps, err := parseSteps(*scale)
 		if err != nil {

@@ -24,9 +24,12 @@ type service struct {
 }
 
 // start runs the program on the histories below userHome.
-func start(ctx context.Context, binary, home, userHome string) (*service, error) {
-	s := &service{home: home, cmd: exec.CommandContext(ctx, binary, "serve", "--home", home)}
+func (b *bench) start(ctx context.Context, home, userHome string) (*service, error) {
+	s := &service{home: home, cmd: exec.CommandContext(ctx, b.binary, "serve", "--home", home)}
 	s.cmd.Env = []string{"HOME=" + userHome, "PATH=" + os.Getenv("PATH")}
+	if b.embedding != "" {
+		s.cmd.Env = append(s.cmd.Env, "AMBRY_MEMORY_EMBEDDING="+b.embedding)
+	}
 	s.cmd.Stderr = os.Stderr
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
 	began := time.Now()

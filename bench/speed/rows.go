@@ -25,6 +25,7 @@ import (
 type bench struct {
 	*report
 	binary, home, work string
+	embedding          string // the setting memory.embedding, "" as it is
 
 	rare, common, questions []string // what is searched for
 }
@@ -54,7 +55,7 @@ func (b *bench) all(ctx context.Context) error {
 	if b.rare, b.common, b.questions, err = words(b.home); err != nil {
 		return err
 	}
-	s, err := start(ctx, b.binary, data, b.home)
+	s, err := b.start(ctx, data, b.home)
 	if err != nil {
 		return err
 	}
@@ -345,7 +346,7 @@ func (b *bench) export(ctx context.Context, s *service) error {
 func (b *bench) starts(ctx context.Context, data string) error {
 	var health, ready []time.Duration
 	for range 5 {
-		s, err := start(ctx, b.binary, data, b.home)
+		s, err := b.start(ctx, data, b.home)
 		if err != nil {
 			return err
 		}

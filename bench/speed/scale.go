@@ -24,7 +24,7 @@ func (b *bench) scale(ctx context.Context, steps []int) error {
 	data := filepath.Join(b.work, "scale")
 	w := newWriter()
 	for _, turns := range steps {
-		s, err := start(ctx, b.binary, data, b.work)
+		s, err := b.start(ctx, data, b.work)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (b *bench) scale(ctx context.Context, steps []int) error {
 
 // atScale measures a service that is started on so many turns.
 func (b *bench) atScale(ctx context.Context, data string, w *writer, turns int) error {
-	s, err := start(ctx, b.binary, data, b.work)
+	s, err := b.start(ctx, data, b.work)
 	if err != nil {
 		return err
 	}
@@ -115,6 +115,11 @@ func (b *bench) fill(ctx context.Context, s *service, w *writer, turns int) erro
 	}
 	used := s.usage().minus(before)
 	b.add("import up to "+short(turns)+" turns", float64(turns-had)/used.cpu.Seconds(), "1/CPU-s", "", fmt.Sprintf("%.0f CPU-s, %.0f s", used.cpu.Seconds(), time.Since(began).Seconds()))
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	used = s.usage().minus(before)
+	b.add("at rest with "+short(turns)+" turns", float64(turns-had)/used.cpu.Seconds(), "1/CPU-s", "", fmt.Sprintf("learned from and embedded, %.0f CPU-s, %.0f s in all", used.cpu.Seconds(), time.Since(began).Seconds()))
 	if info, err := os.Stat(filepath.Join(s.home, "memory.db")); err == nil {
 		b.add("file with "+short(turns)+" turns", float64(info.Size())/1e6, "MB", "", fmt.Sprintf("%.0f bytes a turn", float64(info.Size())/float64(turns)))
 	}

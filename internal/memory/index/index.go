@@ -257,6 +257,15 @@ func newBits(n int) bits { return make(bits, (n+63)/64) }
 
 func (b bits) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]&(1<<(i%64)) != 0 }
 
+func (b bits) any() bool {
+	for _, w := range b {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (b bits) set(i uint32) { b[i/64] |= 1 << (i % 64) }
 
 func (b bits) grown(n int) bits {

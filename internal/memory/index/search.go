@@ -122,6 +122,7 @@ type search struct {
 	ends  []int     // where each ends
 	some  []posting
 	sums  []float32
+	met   []uint32 // places of the part at hand that have a sum
 	found int // postings of the first unit
 }
 
@@ -145,6 +146,9 @@ func (s *search) giveBack() {
 	}
 	if cap(s.some) > maxKept {
 		s.some = nil
+	}
+	if cap(s.met) > maxKept {
+		s.met = nil
 	}
 	lent.Put(s)
 }
@@ -177,6 +181,11 @@ func (s *search) read() error {
 			from := len(s.all)
 			if err := s.list(p, u); err != nil {
 				return err
+			}
+			if !s.query.Own && !dead.any() {
+				s.ends = append(s.ends, len(s.all))
+				found[i] += len(s.all) - from
+				continue
 			}
 			kept := s.all[:from]
 			for _, posting := range s.all[from:] {
@@ -248,31 +257,56 @@ func (s *search) part(i int, best *top) (total int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.sums = slices.Grow(s.sums[:0], len(d.ids))[:len(d.ids)]
-	clear(s.sums)
-	s.score(i, d)
-	scored := len(s.units) > 0
-	for place, id := range d.ids {
-		switch at := uint32(place); {
-		case scored && s.sums[place] == 0, mask != nil && !mask.has(at), !scored && d.dead.has(at):
-			continue
-		}
-		if !s.query.during(d.at[place]) {
-			continue
+	s.sums = slices.Grow(s.sums[:0], len(d.ids))[:len(d.ids)] // all 0
+	defer s.clear()
+	timed := s.query.From != 0 || s.query.Before != 0
+	see := func(place uint32) {
+		if mask != nil && !mask.has(place) || timed && !s.query.during(d.at[place]) {
+			return
 		}
 		total++
-		best.offer(Hit{Doc: id, At: d.at[place], Score: float64(s.sums[place])})
+		if score := float64(s.sums[place]); score >= best.least {
+			best.offer(Hit{Doc: d.ids[place], At: d.at[place], Score: score})
+		}
+	}
+	if len(s.units) == 0 {
+		for place := range uint32(len(d.ids)) {
+			if !d.dead.has(place) {
+				see(place)
+			}
+		}
+		return total, nil
+	}
+	s.score(i, d)
+	for _, place := range s.met {
+		see(place)
 	}
 	return total, nil
 }
 
-// score adds up what the units say.
+// clear makes all sums 0 again, without looking at all of them if a few are not.
+func (s *search) clear() {
+	if len(s.met) > len(s.sums)/8 {
+		clear(s.sums)
+	} else {
+		for _, place := range s.met {
+			s.sums[place] = 0
+		}
+	}
+	s.met = s.met[:0]
+}
+
+// score adds up what the units say, and notes which documents they are in.
 func (s *search) score(part int, d *documents) {
 	average := float32(s.index.size) / float32(max(s.index.live, 1))
+	s.met = s.met[:0]
 	for i, u := range s.units {
 		for _, p := range s.listOf(part, i) {
 			doc, weight := p.doc(), p.weight()
 			norm := k1 * (1 - b + b*float32(d.sizes[doc])/average)
+			if s.sums[doc] == 0 {
+				s.met = append(s.met, doc)
+			}
 			s.sums[doc] += max(u.count*weight*(k1+1)/(weight+norm), math.SmallestNonzeroFloat32)
 		}
 	}
@@ -321,6 +355,10 @@ func (s *search) mask(part int) (bits, error) {
 			if err != nil {
 				return nil, err
 			}
+			if !one.any() { // nothing has them all
+				every = nil
+				break
+			}
 			if every == nil {
 				every = one
 			}
@@ -358,6 +396,7 @@ func mark(to bits, list []posting) {
 type top struct {
 	limit int
 	hits  []Hit
+	least float64 // what scores less is not among them
 }
 
 func (t *top) Len() int           { return len(t.hits) }
@@ -370,8 +409,16 @@ func (t *top) offer(h Hit) {
 	switch {
 	case len(t.hits) < t.limit:
 		heap.Push(t, h)
+		t.raise()
 	case t.limit > 0 && h.better(t.hits[0]):
 		t.hits[0] = h
 		heap.Fix(t, 0)
+		t.raise()
+	}
+}
+
+func (t *top) raise() {
+	if len(t.hits) == t.limit {
+		t.least = t.hits[0].Score
 	}
 }
