@@ -123,7 +123,7 @@ type search struct {
 	some  []posting
 	sums  []float32
 	met   []uint32 // places of the part at hand that have a sum
-	found int // postings of the first unit
+	found int      // postings of the first unit
 }
 
 // unit is a term that a document is scored by, or several that count as one.
