@@ -176,6 +176,7 @@ func (w *world) with(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Env = append(
 		cmd.Env,
 		"ANTHROPIC_BASE_URL="+w.url, "ANTHROPIC_API_KEY="+key, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		"ENABLE_TOOL_SEARCH=false", // our model does not know how to look for tools
 		"STUB_KEY="+key,
 		"GEMINI_API_KEY="+key, "GOOGLE_GEMINI_BASE_URL="+w.url,
 		"OPENAI_API_KEY="+key, "OPENAI_BASE_URL="+w.url+"/v1", "OPENAI_MODEL=stub",
