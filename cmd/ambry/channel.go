@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/client"
 	"ambry.dev/ambry/internal/app"
 )
 
@@ -102,6 +103,30 @@ func connectedAs(c ambry.ChannelConnection) string {
 		text += ": " + c.LastError
 	}
 	return text
+}
+
+// checkChannels looks at what was connected.
+func checkChannels(ctx context.Context, c *client.Client) []check {
+	connected, err := c.ChannelConnections(ctx)
+	if ambry.KindOf(err) == ambry.NotFound {
+		return nil // a service that is older than this command
+	}
+	if err != nil {
+		return []check{{Name: "channels", Verdict: fail, Message: err.Error()}}
+	}
+	var all []check
+	for _, l := range connected.Connections {
+		one := check{Name: l.Provider, Verdict: good, Message: ambry.Plain(connectedAs(l))}
+		switch l.Status {
+		case ambry.ChannelConnected:
+		case ambry.ChannelExpired:
+			one.Verdict, one.Hint = fail, fmt.Sprintf("%q connects it anew", "ambry channel connect "+l.Provider)
+		default:
+			one.Verdict = warn
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 func (p *program) channelConnectCommand() *cobra.Command {

@@ -92,7 +92,8 @@ func checkService(ctx context.Context, dir string) []check {
 		service.Verdict, service.Message = fail, err.Error()
 		return []check{service}
 	}
-	return append([]check{service, checkMemory(ctx, c, b.Health), checkConsent(b.Onboarding)}, checkAgents(ctx, c)...)
+	all := append([]check{service, checkMemory(ctx, c, b.Health), checkConsent(b.Onboarding)}, checkAgents(ctx, c)...)
+	return append(all, checkChannels(ctx, c)...)
 }
 
 // absent tells a service that never ran from one that died and one that hangs.
