@@ -6,6 +6,7 @@ package converse
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -88,9 +89,19 @@ type exchange struct {
 	at               time.Time
 }
 
+func (l Line) key() string { return l.Channel + "\x00" + l.Chat + "\x00" + l.Person }
+
+// drop forgets what is remembered of a line's place and person.
+func (c *Conversations) drop(l Line) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, l.key())
+	c.order = slices.DeleteFunc(c.order, func(key string) bool { return key == l.key() })
+}
+
 // conversation returns what is remembered of a line's place and person.
 func (c *Conversations) conversation(l Line) *conversation {
-	key := l.Channel + "\x00" + l.Chat + "\x00" + l.Person
+	key := l.key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t := c.open[key]; t != nil {
@@ -135,6 +146,7 @@ func (c *Conversations) Answer(ctx context.Context, l Line) Reply {
 		t.say = &mandarin
 	}
 	if command == leave {
+		c.drop(l)
 		return Reply{Text: t.say.left, Leave: true}
 	}
 	return Reply{Text: cut(t.reply(ctx, command, rest), maxReply)}
