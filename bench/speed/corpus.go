@@ -207,7 +207,7 @@ func (b *bench) largeFiles(ctx context.Context) error {
 		return err
 	}
 	used := s.usage().minus(before)
-	b.add("peak memory, 64 MB line and 2 GB file", float64(peak.stop())/1e6, "MB", "<= 200", fmt.Sprintf("%.0f CPU-s", used.cpu.Seconds()))
+	b.add("peak memory, 64 MB line and 2 GB file", peak.stop().whole(), "MB", "<= 200", fmt.Sprintf("%.0f CPU-s", used.cpu.Seconds()))
 	return found(ctx, s, "largeneedle")
 }
 

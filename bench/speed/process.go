@@ -84,7 +84,16 @@ type usage struct {
 	cpu     time.Duration
 	written int64 // bytes that went to the disk
 	rss     int64 // resident, without pages of files
-	shared  int64 // resident pages of files, such as the mapped database
+	shared  int64 // resident pages of files, such as the program's; what both have is counted once
+	twice   int64 // the same, as if each process had its own
+}
+
+// whole is all memory that is in use.
+func (u usage) whole() float64 { return float64(u.rss+u.shared) / 1e6 }
+
+// parts says what the memory consists of.
+func (u usage) parts() string {
+	return fmt.Sprintf("%.0f without mapped files; %.0f if what both map is counted twice", float64(u.rss)/1e6, float64(u.rss+u.twice)/1e6)
 }
 
 func (s *service) usage() usage {
@@ -101,7 +110,8 @@ func (s *service) usage() usage {
 		}
 		u.written += value(fmt.Sprintf("/proc/%d/io", pid), "write_bytes:")
 		u.rss += 1024 * value(fmt.Sprintf("/proc/%d/status", pid), "RssAnon:")
-		u.shared += 1024 * value(fmt.Sprintf("/proc/%d/status", pid), "RssFile:")
+		u.shared += 1024 * value(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss_File:")
+		u.twice += 1024 * value(fmt.Sprintf("/proc/%d/status", pid), "RssFile:")
 	}
 	return u
 }
@@ -122,7 +132,7 @@ func (s *service) busy() (total time.Duration) {
 }
 
 func (u usage) minus(o usage) usage {
-	return usage{cpu: u.cpu - o.cpu, written: u.written - o.written, rss: u.rss, shared: u.shared}
+	return usage{cpu: u.cpu - o.cpu, written: u.written - o.written, rss: u.rss, shared: u.shared, twice: u.twice}
 }
 
 // value returns the number after a name in a file of lines.
@@ -144,7 +154,7 @@ func value(path, name string) int64 {
 type peak struct {
 	once sync.WaitGroup
 	end  chan struct{}
-	max  int64
+	top  usage
 }
 
 func (s *service) watchPeak() *peak {
@@ -152,19 +162,21 @@ func (s *service) watchPeak() *peak {
 	p.once.Go(func() {
 		for {
 			u := s.usage()
-			p.max = max(p.max, u.rss+u.shared)
+			if u.whole() > p.top.whole() {
+				p.top = u
+			}
 			select {
 			case <-p.end:
 				return
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(50 * time.Millisecond):
 			}
 		}
 	})
 	return p
 }
 
-func (p *peak) stop() int64 {
+func (p *peak) stop() usage {
 	close(p.end)
 	p.once.Wait()
-	return p.max
+	return p.top
 }

@@ -115,7 +115,7 @@ func (b *bench) ingest(ctx context.Context, s *service) error {
 	b.add("corpus", mb, "MB", "", fmt.Sprintf("%d files", files))
 	b.add("cold ingest", mb/used.cpu.Seconds(), "MB/CPU-s", ">= 15", fmt.Sprintf("%.1f CPU-s, %.1f s", used.cpu.Seconds(), wall.Seconds()))
 	b.add("bytes written / corpus", float64(used.written)/float64(corpus), "", "<= 2.5", "")
-	b.add("peak memory of both", float64(top)/1e6, "MB", "<= 200", "with mapped files")
+	b.add("peak memory of both", top.whole(), "MB", "<= 200", top.parts())
 	o, err := s.Overview(ctx)
 	if err != nil {
 		return err
@@ -338,7 +338,7 @@ func (b *bench) export(ctx context.Context, s *service) error {
 		lines += f.Bytes
 	}
 	b.add("export, lines written", float64(lines)/1e6/wall.Seconds(), "MB/s", ">= 17", fmt.Sprintf("%.0f MB, %.1f s, %.1f CPU-s, peak %.0f MB of both",
-		float64(lines)/1e6, wall.Seconds(), used.cpu.Seconds(), float64(top)/1e6))
+		float64(lines)/1e6, wall.Seconds(), used.cpu.Seconds(), top.whole()))
 	return os.Remove(out.ExportPath)
 }
 
@@ -359,7 +359,7 @@ func (b *bench) starts(ctx context.Context, data string) error {
 			before := s.busy()
 			time.Sleep(time.Minute)
 			idle, u := s.busy()-before, s.usage()
-			b.add("idle memory of both", float64(u.rss+u.shared)/1e6, "MB", "<= 80", fmt.Sprintf("%.0f without mapped files", float64(u.rss)/1e6))
+			b.add("idle memory of both", u.whole(), "MB", "<= 80", u.parts())
 			b.add("idle CPU a minute", idle.Seconds(), "s", "<= 0.05", "")
 		}
 		if err := s.stop(); err != nil {

@@ -98,6 +98,7 @@ type memoryHost struct {
 	store   *store.Store
 	models  *relay.Client    // what the service lends; nil if it lends nothing
 	meaning *meaning.Meaning // nil: memories are found by words only
+	rest    func()           // gives memory back that is seldom needed; may be nil
 }
 
 // openRuntime opens the memory of a home, as soon as the runtime before this one

@@ -26,10 +26,11 @@ func (r *memoryHost) embed(setting string) error {
 	}
 	slow := by != nil
 	if !slow {
-		var err error
-		if by, err = static.New(); err != nil {
+		words, err := static.New()
+		if err != nil {
 			return fmt.Errorf("load the built-in embedding: %w", err)
 		}
+		by, r.rest = words, words.Rest
 	}
 	r.meaning = meaning.New(meaning.Config{Store: r.store, Embedder: by, Logger: r.log, Slow: slow})
 	return nil
@@ -41,8 +42,9 @@ const (
 	limitEvery  = time.Minute
 )
 
-// limitMemory keeps garbage small beside the vectors until ctx ends. By itself
-// the collector waits until there is as much garbage as there is in use.
+// limitMemory keeps garbage small beside the vectors until ctx ends, and gives
+// the built-in model's table back now and then. By itself the collector waits
+// until there is as much garbage as there is in use.
 func (r *memoryHost) limitMemory(ctx context.Context) {
 	if r.options.Getenv != nil && r.options.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -53,6 +55,9 @@ func (r *memoryHost) limitMemory(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(limitEvery):
+		}
+		if r.rest != nil {
+			r.rest()
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // lookEvery is how often the files that we wrote are looked at.
-const lookEvery = 5 * time.Second
+const lookEvery = 30 * time.Second
 
 // drift is what was seen of the files, and what was said of them.
 type drift struct {

@@ -84,6 +84,10 @@ func (e *Embedder) Space() string { return e.space }
 // Dims is how many numbers a vector has.
 func (e *Embedder) Dims() int { return e.vocabulary.dims }
 
+// Rest gives back the memory that the table takes. It comes again, from the file
+// of the program, with the words that are looked up next.
+func (*Embedder) Rest() { rest(table) }
+
 // Embed returns a vector for each text. It does not look at the purpose, and
 // fails only when ctx ends.
 func (e *Embedder) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][]float32, error) {

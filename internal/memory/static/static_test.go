@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -146,5 +147,22 @@ func TestTheTableIsTheOneThatIsNamed(t *testing.T) {
 	}
 	if _, ok := words.row("no such word"); ok {
 		t.Error("a word is found that is not there")
+	}
+}
+
+func TestRestChangesNoVector(t *testing.T) {
+	e, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{"the backup failed", "备份失败"}
+	before, err := e.Embed(t.Context(), texts, model.ForStoring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Rest()
+	after, err := e.Embed(t.Context(), texts, model.ForStoring)
+	if err != nil || !reflect.DeepEqual(before, after) {
+		t.Errorf("another vector after the rest: %v", err)
 	}
 }
