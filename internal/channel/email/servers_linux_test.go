@@ -83,38 +83,21 @@ type post struct {
 	wires      *channeltest.Wires
 }
 
+// startPost is mailboxes with Dovecot, which takes our answers too and gives them
+// to OpenSMTPD. What Debian 12 has of that cannot do TLS.
 func startPost(t *testing.T) *post {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("mail servers need root")
-	}
-	smtpd, dovecot, unshare := channeltest.Program(t, "smtpd"), channeltest.Program(t, "dovecot"), channeltest.Program(t, "unshare")
+	needsRoot(t)
+	smtpd, unshare := channeltest.Program(t, "smtpd"), channeltest.Program(t, "unshare")
 	if out, err := exec.Command(unshare, "--mount", "true").CombinedOutput(); err != nil {
 		t.Skipf("no mount namespace can be made here: %s", out)
 	}
 	dir := channeltest.Folder(t)
-	cert, key, roots := channeltest.Certificate(t, dir, "127.0.0.1")
-	at := func() (int, string) { port := channeltest.Port(t); return port, fmt.Sprintf("127.0.0.1:%d", port) }
-	relayPort, relay := at()
-	imapPort, imap := at()
-	imapsPort, imaps := at()
-	smtpPort, submission := at()
-	smtpsPort, submissions := at()
-	p := &post{
-		relay: relay, dir: filepath.Join(dir, "boxes"), roots: roots,
-		wires: channeltest.Lay(t, imaps, new(net.Dialer).DialContext),
-		smtp:  map[string]string{channel.TLS: submissions, channel.StartTLS: submission, channel.NoTLS: submission},
-	}
-	p.imap = map[string]string{channel.TLS: p.wires.Address, channel.StartTLS: imap, channel.NoTLS: imap}
-	for _, name := range []string{"", "ambry", "ann", "ben"} {
-		// The servers deliver as somebody else.
-		if err := os.Mkdir(filepath.Join(p.dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(filepath.Join(p.dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p := layPost(t, dir)
+	relayPort := channeltest.Port(t)
+	smtpPort, smtpsPort := channeltest.Port(t), channeltest.Port(t)
+	p.relay = local(relayPort)
+	p.smtp = map[string]string{channel.TLS: local(smtpsPort), channel.StartTLS: local(smtpPort), channel.NoTLS: local(smtpPort)}
 	config := channeltest.File(t, dir, "smtpd.conf", fmt.Sprintf(`listen on 127.0.0.1 port %d hostname test.example.org
 table boxes { "ambry@example.org" = nobody, "ann@example.org" = nobody, "ben@example.org" = nobody }
 action "keep" maildir "%s/%%{rcpt.user}" virtual <boxes>
@@ -124,18 +107,67 @@ match from local for domain "example.org" action "keep"
 		t.Fatal(err)
 	}
 	const script = `mount -t tmpfs -o mode=755 tmpfs /var/spool && mount -t tmpfs -o mode=755 tmpfs /run && exec "$1" -d -f "$0"`
-	channeltest.Serve(t, greets(relay, "220"), exec.Command(unshare, "--mount", "--propagation", "private", "sh", "-c", script, config, smtpd))
-	config = channeltest.File(t, dir, "dovecot.conf", fmt.Sprintf(`
+	channeltest.Serve(t, greets(p.relay, "220"), exec.Command(unshare, "--mount", "--propagation", "private", "sh", "-c", script, config, smtpd))
+	p.startDovecot(t, dir, fmt.Sprintf(`
+protocols = imap submission
+hostname = test.example.org
+submission_relay_host = 127.0.0.1
+submission_relay_port = %d
+service submission-login {
+	inet_listener submission {
+		port = %d
+	}
+	inet_listener submissions {
+		port = %d
+		ssl = yes
+	}
+}
+`, relayPort, smtpPort, smtpsPort))
+	return p
+}
+
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("mail servers need root")
+	}
+}
+
+func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// layPost makes the mailboxes, which servers fill as somebody else, and who
+// vouches for the servers.
+func layPost(t *testing.T, dir string) *post {
+	t.Helper()
+	p := &post{dir: filepath.Join(dir, "boxes")}
+	_, _, p.roots = channeltest.Certificate(t, dir, "127.0.0.1")
+	for _, name := range []string{"", "ambry", "ann", "ben"} {
+		if err := os.Mkdir(filepath.Join(p.dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(p.dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// startDovecot begins to serve the mailboxes, and what more is asked of it.
+func (p *post) startDovecot(t *testing.T, dir, more string) {
+	t.Helper()
+	dovecot := channeltest.Program(t, "dovecot")
+	imapPort, imapsPort := channeltest.Port(t), channeltest.Port(t)
+	p.wires = channeltest.Lay(t, local(imapsPort), new(net.Dialer).DialContext)
+	p.imap = map[string]string{channel.TLS: p.wires.Address, channel.StartTLS: local(imapPort), channel.NoTLS: local(imapPort)}
+	config := channeltest.File(t, dir, "dovecot.conf", fmt.Sprintf(`
 base_dir = %[1]s/run
 state_dir = %[1]s/state
 log_path = /dev/stderr
-protocols = imap submission
 listen = 127.0.0.1
 ssl = yes
-ssl_cert = <%[2]s
-ssl_key = <%[3]s
+ssl_cert = <%[1]s/cert.pem
+ssl_key = <%[1]s/key.pem
 disable_plaintext_auth = no
-hostname = test.example.org
 first_valid_uid = 1
 first_valid_gid = 1
 auth_failure_delay = 0
@@ -144,12 +176,10 @@ service anvil {
 		mode = 0
 	}
 }
-mail_location = maildir:%[4]s/%%n
-submission_relay_host = 127.0.0.1
-submission_relay_port = %[5]d
+mail_location = maildir:%[2]s/%%n
 passdb {
 	driver = static
-	args = password=%[10]s user=ambry@example.org
+	args = password=%[5]s user=ambry@example.org
 }
 userdb {
 	driver = static
@@ -157,25 +187,15 @@ userdb {
 }
 service imap-login {
 	inet_listener imap {
-		port = %[6]d
+		port = %[3]d
 	}
 	inet_listener imaps {
-		port = %[7]d
+		port = %[4]d
 		ssl = yes
 	}
 }
-service submission-login {
-	inet_listener submission {
-		port = %[8]d
-	}
-	inet_listener submissions {
-		port = %[9]d
-		ssl = yes
-	}
-}
-`, dir, cert, key, p.dir, relayPort, imapPort, imapsPort, smtpPort, smtpsPort, secret))
-	channeltest.Serve(t, greets(imap, "* OK"), exec.Command(dovecot, "-F", "-c", config))
-	return p
+`, dir, p.dir, imapPort, imapsPort, secret)+more)
+	channeltest.Serve(t, greets(local(imapPort), "* OK"), exec.Command(dovecot, "-F", "-c", config))
 }
 
 // greets reports whether a server says something.
@@ -186,6 +206,7 @@ func greets(address, what string) func() bool {
 			return false
 		}
 		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(5 * time.Second)) // it may listen without serving yet
 		said, _ := bufio.NewReader(conn).ReadString('\n')
 		return strings.HasPrefix(said, what)
 	}
