@@ -2,6 +2,7 @@ package ntfy_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -128,35 +129,90 @@ func TestASilentServerIsNoticed(t *testing.T) {
 	})
 }
 
-// What is sent while the server wants fewer calls is sent later.
-func TestASlowServerIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		posts := 0
-		l := linkTo(t, func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodPost {
-				if posts++; posts == 1 {
-					return answer(http.StatusTooManyRequests, strings.NewReader(""), "Retry-After", "40"), nil
-				}
-				return answer(http.StatusOK, strings.NewReader("{}")), nil
-			}
-			body, w := io.Pipe()
-			context.AfterFunc(r.Context(), func() { w.CloseWithError(r.Context().Err()) })
-			go func() { _, _ = io.WriteString(w, `{"event":"message","id":"a","message":"hello"}`+"\n") }()
-			return answer(http.StatusOK, body), nil
-		})
-		h := &host{}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- l.Run(ctx, h) }()
-		synctest.Wait()
-		if err := h.send(t.Context(), "an answer"); err != nil || posts != 2 {
-			t.Errorf("after %d calls: %v", posts, err)
+// replier runs a link to a server that says hello, until the test ends, and
+// returns how that is answered.
+func replier(t *testing.T, post func(*http.Request) (*http.Response, error)) channel.Send {
+	l := linkTo(t, func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost {
+			return post(r)
 		}
+		body, w := io.Pipe()
+		context.AfterFunc(r.Context(), func() { w.CloseWithError(r.Context().Err()) })
+		go func() { _, _ = io.WriteString(w, `{"event":"message","id":"a","message":"hello"}`+"\n") }()
+		return answer(http.StatusOK, body), nil
+	})
+	h := &host{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- l.Run(ctx, h) }()
+	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
+	synctest.Wait()
+	return h.send
+}
+
+// What is sent while the server wants fewer calls is sent later, whether it says
+// when, as something before it may, or not, as it does itself.
+func TestASlowServerIsWaitedFor(t *testing.T) {
+	for _, says := range []string{"40", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			posts := 0
+			send := replier(t, func(*http.Request) (*http.Response, error) {
+				if posts++; posts == 1 {
+					return answer(http.StatusTooManyRequests, strings.NewReader(""), "Retry-After", says), nil
+				}
+				return answer(http.StatusOK, strings.NewReader("{}")), nil
+			})
+			if err := send(t.Context(), "an answer"); err != nil || posts != 2 {
+				t.Errorf("told %q, after %d calls: %v", says, posts, err)
+			}
+		})
+	}
+}
+
+// A server whose quota for the day is used up is not asked for ever.
+func TestAServerThatWantsNothingMoreIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		posts := 0
+		send := replier(t, func(*http.Request) (*http.Response, error) {
+			posts++
+			return answer(http.StatusTooManyRequests, strings.NewReader("")), nil
+		})
+		if err := send(t.Context(), "an answer"); ambry.KindOf(err) != ambry.UpstreamFailed || posts > 10 {
+			t.Errorf("after %d calls: %v", posts, err)
+		}
+	})
+}
+
+// The server takes no more than twice the bytes that a message may have, as JSON.
+func TestWhateverIsAnsweredFits(t *testing.T) {
+	for _, text := range []string{"<", "&", `"`, `\`, "a\n", "\u2028", "😀"} {
+		synctest.Test(t, func(t *testing.T) {
+			heard := 0
+			send := replier(t, func(r *http.Request) (*http.Response, error) {
+				raw, err := io.ReadAll(r.Body)
+				if err != nil || len(raw) > 2*4096 {
+					t.Errorf("%q becomes %d bytes, %v", text, len(raw), err)
+				}
+				var m ntfytest.Published
+				if err := json.Unmarshal(raw, &m); err != nil {
+					t.Error(err)
+				}
+				heard += strings.Count(m.Message, strings.TrimSpace(text))
+				return answer(http.StatusOK, strings.NewReader("{}")), nil
+			})
+			if err := send(t.Context(), strings.Repeat(text, 5000)); err != nil {
+				t.Error(err)
+			}
+			if strings.TrimSpace(text) != "" && heard != 5000 {
+				t.Errorf("%q is heard %d times", text, heard)
+			}
+		})
+	}
 }
 
 // Whatever a server tells, nothing is passed on that has no id or no text, or is

@@ -127,23 +127,19 @@ func (l *link) sender(run context.Context) channel.Send {
 
 // publish writes a message, and waits if the server wants that.
 func (l *link) publish(ctx context.Context, text string) error {
-	body, err := json.Marshal(published{Topic: l.topic, Title: "Ambry", Message: text, Tags: []string{ownTag}})
-	if err != nil {
+	// The server takes twice the bytes of a message, so nothing may become more than
+	// two: by itself JSON makes six of each < and &.
+	var body bytes.Buffer
+	out := json.NewEncoder(&body)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(published{Topic: l.topic, Title: "Ambry", Message: text, Tags: []string{ownTag}}); err != nil {
 		return err
 	}
-	for {
-		answer, err := l.ask(ctx, http.MethodPost, "/", bytes.NewReader(body))
-		if err == nil {
-			return answer.Body.Close()
-		}
-		slower, ok := errors.AsType[*ambry.Error](err)
-		if !ok || slower.RetryAfter == 0 {
+	return channel.Patiently(ctx, func(ctx context.Context) error {
+		answer, err := l.ask(ctx, http.MethodPost, "/", bytes.NewReader(body.Bytes()))
+		if err != nil {
 			return err
 		}
-		select {
-		case <-time.After(time.Duration(slower.RetryAfter) * time.Second):
-		case <-ctx.Done():
-			return err
-		}
-	}
+		return answer.Body.Close()
+	})
 }

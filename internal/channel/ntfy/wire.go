@@ -7,15 +7,19 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/channel"
 )
 
 // maxLine is how long a line or an answer of the server may be. It lets nobody
 // write more than some kilobytes.
 const maxLine = 256 << 10
+
+// refill is when a server takes one request more, unless it is set up otherwise.
+// It does not say so itself; what may stand before it does.
+const refill = 5 * time.Second
 
 // ask sends a request and returns the answer if it is a good one. The caller
 // closes its body.
@@ -39,8 +43,11 @@ func (l *link) ask(ctx context.Context, method, path string, body io.Reader) (*h
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, ambry.Unauthorized.Errorf("%s lets us not use the topic; look at topic and access token", l.server.Host)
 	case http.StatusTooManyRequests:
-		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // 0 if it says nothing
-		return nil, &ambry.Error{Kind: ambry.UpstreamFailed, Message: l.server.Host + " wants us to be slower", RetryAfter: min(max(seconds, 0), 3600)}
+		wait := channel.RetryAfter(answer.Header, time.Now())
+		if wait == 0 {
+			wait = refill
+		}
+		return nil, channel.Later(l.server.Host, wait)
 	}
 	return nil, ambry.UpstreamFailed.Errorf("%s answers with status %d", l.server.Host, answer.StatusCode)
 }

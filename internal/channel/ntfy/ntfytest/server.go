@@ -25,7 +25,8 @@ const Token = "tk_" + "agqdq7mvbofd37zqvn29dvc0iznow"
 // Topic is the only one there is.
 const Topic = "harbour-k3"
 
-// maxMessage is how many bytes a message may have.
+// maxMessage is how many bytes a message may have. What is published may have
+// twice as many, as JSON.
 const maxMessage = 4096
 
 // Server is a running server.
@@ -42,7 +43,6 @@ type Server struct {
 	n        int
 	messages []message
 	streams  map[chan message]bool
-	slower   int
 }
 
 // Published is a message as it was published.
@@ -150,13 +150,6 @@ func (s *Server) Cut() {
 	}
 }
 
-// Slower has the next so many messages refused, for a second.
-func (s *Server) Slower(messages int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.slower = messages
-}
-
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	c := make(chan message, 1000)
 	out, flusher := json.NewEncoder(w), http.NewResponseController(w)
@@ -205,17 +198,8 @@ func (s *Server) since(since string) []message {
 }
 
 func (s *Server) publish(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	slower := s.slower > 0
-	s.slower--
-	s.mu.Unlock()
-	if slower {
-		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusTooManyRequests, "limit reached")
-		return
-	}
 	var in Published
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Topic != Topic || len(in.Message) > maxMessage {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxMessage)).Decode(&in); err != nil || in.Topic != Topic || len(in.Message) > maxMessage {
 		refuse(w, http.StatusBadRequest, "invalid request")
 		return
 	}
