@@ -110,8 +110,16 @@ func (s *service) usage() usage {
 		}
 		u.written += value(fmt.Sprintf("/proc/%d/io", pid), "write_bytes:")
 		u.rss += 1024 * value(fmt.Sprintf("/proc/%d/status", pid), "RssAnon:")
-		u.shared += 1024 * value(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss_File:")
 		u.twice += 1024 * value(fmt.Sprintf("/proc/%d/status", pid), "RssFile:")
+	}
+	return u
+}
+
+// withShared completes u by what both processes map. To count it stops them for
+// some milliseconds.
+func (s *service) withShared(u usage) usage {
+	for _, pid := range s.pids() {
+		u.shared += 1024 * value(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss_File:")
 	}
 	return u
 }
@@ -150,6 +158,9 @@ func value(path, name string) int64 {
 	return 0
 }
 
+// noise is by how much more memory than at the peak so far makes another one.
+const noise = 1 << 20
+
 // peak samples the memory until it is stopped.
 type peak struct {
 	once sync.WaitGroup
@@ -161,14 +172,13 @@ func (s *service) watchPeak() *peak {
 	p := &peak{end: make(chan struct{})}
 	p.once.Go(func() {
 		for {
-			u := s.usage()
-			if u.whole() > p.top.whole() {
-				p.top = u
+			if u := s.usage(); u.rss+u.twice > p.top.rss+p.top.twice+noise {
+				p.top = s.withShared(u)
 			}
 			select {
 			case <-p.end:
 				return
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(20 * time.Millisecond):
 			}
 		}
 	})

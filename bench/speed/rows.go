@@ -358,7 +358,7 @@ func (b *bench) starts(ctx context.Context, data string) error {
 			time.Sleep(5 * time.Second)
 			before := s.busy()
 			time.Sleep(time.Minute)
-			idle, u := s.busy()-before, s.usage()
+			idle, u := s.busy()-before, s.withShared(s.usage())
 			b.add("idle memory of both", u.whole(), "MB", "<= 80", u.parts())
 			b.add("idle CPU a minute", idle.Seconds(), "s", "<= 0.05", "")
 		}
