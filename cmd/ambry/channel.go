@@ -215,7 +215,13 @@ func (p *program) channelFields(d ambry.ChannelDefinition, given []string) (map[
 	}
 	in := bufio.NewReader(io.LimitReader(p.in, maxFields))
 	for _, f := range d.Fields {
-		if _, ok := fields[f.Key]; ok || !p.asks(f) {
+		if _, ok := fields[f.Key]; ok {
+			continue
+		}
+		if !p.asks(f) {
+			if f.Required && f.Default == "" {
+				return nil, usagef("%s is missing: give it as --field %s=…", f.Key, f.Key)
+			}
 			continue
 		}
 		value, err := p.askField(in, f)

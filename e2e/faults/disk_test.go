@@ -140,7 +140,7 @@ func TestFullDiskCostsNothing(t *testing.T) {
 // while. Nothing may be acknowledged meanwhile that is not there afterwards.
 func TestDiskErrors(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace is not installed")
+		t.Skip("strace, which makes calls fail, is not installed")
 	}
 	for i := range times(3, 30) {
 		home := filepath.Join(t.TempDir(), "ambry")

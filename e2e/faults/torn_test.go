@@ -31,7 +31,7 @@ import (
 // does not wait for the disk must lose something, or the test sees nothing.
 func TestTornWrites(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace is not installed")
+		t.Skip("strace, which records the writes, is not installed")
 	}
 	random := rand.New(rand.NewPCG(6, 6))
 	r := record(t, ambryPath)

@@ -48,6 +48,11 @@ func Open(t *testing.T, newLink func(channel.Access) (channel.Link, error), valu
 	if err != nil {
 		t.Fatal(err)
 	}
+	return Listen(t, link)
+}
+
+// Listen is for a link that was made already. It is not run yet.
+func Listen(t *testing.T, link channel.Link) *Ears {
 	return &Ears{
 		Link: link, t: t,
 		Ready: make(chan channel.Identity, 64), Heard: make(chan Heard, 256), End: make(chan error, 1),

@@ -18,6 +18,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel"
+	"ambry.dev/ambry/internal/channel/channeltest"
 )
 
 // near is a connection that says it leads to this machine.
@@ -248,9 +249,10 @@ func TestWhoWritesIsTheirAccount(t *testing.T) {
 			t.Errorf("the answer is %q", got)
 		}
 	})
-	h, stop := run(t, l)
-	<-h.connected
-	m := <-h.received
+	h := channeltest.Listen(t, l)
+	h.Run()
+	<-h.Ready
+	m := <-h.Heard
 	if m.ID != "m1" || m.Sender != "account/ann" || m.Name != "Ann[x]" || m.Text != "one" || m.Group || !m.At.Equal(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)) {
 		t.Errorf("received %+v", m.Message)
 	}
@@ -260,7 +262,7 @@ func TestWhoWritesIsTheirAccount(t *testing.T) {
 		{Sender: "ben!b@h", Chat: "#team", Text: "four", Group: true, Mentioned: true},
 		{Sender: "ben!b@h", Chat: "#team", Text: "ambry2: five", Group: true},
 	} {
-		m := <-h.received
+		m := <-h.Heard
 		if m.ID == "" || m.Name != "Ben" || m.At.IsZero() {
 			t.Errorf("received %+v", m.Message)
 		}
@@ -269,14 +271,12 @@ func TestWhoWritesIsTheirAccount(t *testing.T) {
 			t.Errorf("received %+v, want %+v", m.Message, want)
 		}
 		if m.Mentioned {
-			if err := m.send(t.Context(), "yes"); err != nil {
+			if err := m.Send(t.Context(), "yes"); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	h.Stop()
 	over()
 }
 
@@ -324,14 +324,13 @@ func TestAChannelThatCannotBeJoinedIsNotWaitedFor(t *testing.T) {
 				f.say("mple.org PRIVMSG")
 				f.say(":ann!a@h PRIVMSG ambry :hello")
 			})
-			h, stop := run(t, l)
-			<-h.connected
-			if m := <-h.received; m.Text != "hello" {
+			h := channeltest.Listen(t, l)
+			h.Run()
+			<-h.Ready
+			if m := <-h.Heard; m.Text != "hello" {
 				t.Errorf("received %+v", m.Message)
 			}
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
+			h.Stop()
 			over()
 		})
 	}
@@ -344,7 +343,7 @@ func TestAConnectionOnWhichNothingComesIsDead(t *testing.T) {
 			f.welcome()
 		})
 		start := time.Now()
-		err := l.Run(t.Context(), host{make(chan channel.Identity, 1), nil})
+		err := l.Run(t.Context(), channeltest.Listen(t, l))
 		if took := time.Since(start); ambry.KindOf(err) != ambry.UpstreamFailed || took > 80*time.Second {
 			t.Errorf("after %v: %v", took, err)
 		}
@@ -360,7 +359,7 @@ func TestAQuietServerThatAnswersIsAlive(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if err := l.Run(ctx, host{make(chan channel.Identity, 1), nil}); err != nil {
+		if err := l.Run(ctx, channeltest.Listen(t, l)); err != nil {
 			t.Error(err)
 		}
 		over()
@@ -381,13 +380,12 @@ func TestANicknameIsAskedForUntilItIsFree(t *testing.T) {
 			f.say(":ambry_!~a@h NICK :ambry")
 			f.say(":ann!a@h PRIVMSG ambry :hello")
 		})
-		h, stop := run(t, l)
-		if m := <-h.received; m.Text != "hello" || m.Group {
+		h := channeltest.Listen(t, l)
+		h.Run()
+		if m := <-h.Heard; m.Text != "hello" || m.Group {
 			t.Errorf("received %+v", m.Message)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		h.Stop()
 		over()
 	})
 }
@@ -405,13 +403,14 @@ func TestAnswersAreWrittenSlowly(t *testing.T) {
 			}
 		})
 		l.pace = usualPace
-		h, stop := run(t, l)
-		m := <-h.received
+		h := channeltest.Listen(t, l)
+		h.Run()
+		m := <-h.Heard
 		start := time.Now()
 		var both sync.WaitGroup
 		for _, word := range []string{"a", "b"} {
 			both.Go(func() {
-				if err := m.send(t.Context(), strings.Repeat(word+"\r\n\r\n", 10)); err != nil {
+				if err := m.Send(t.Context(), strings.Repeat(word+"\r\n\r\n", 10)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -422,12 +421,10 @@ func TestAnswersAreWrittenSlowly(t *testing.T) {
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := m.send(gone, "late"); !errors.Is(err, context.Canceled) {
+		if err := m.Send(gone, "late"); !errors.Is(err, context.Canceled) {
 			t.Errorf("sent for nobody: %v", err)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		h.Stop()
 		over()
 		if got := strings.Join(said, ""); got != strings.Repeat("a", 10)+strings.Repeat("b", 10) && got != strings.Repeat("b", 10)+strings.Repeat("a", 10) {
 			t.Errorf("said %q", got)

@@ -220,12 +220,13 @@ func TestATakenNicknameIsChangedAndTakenWhenItIsFree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, stop := run(t, l)
-	if who := <-h.connected; who.Name != "ambry_" {
+	h := channeltest.Listen(t, l)
+	h.Run()
+	if who := <-h.Ready; who.Name != "ambry_" {
 		t.Errorf("we are %+v", who)
 	}
 	ann.do("PRIVMSG #harbour :ambry_: hello")
-	if m := <-h.received; !m.Mentioned || m.Text != "hello" {
+	if m := <-h.Heard; !m.Mentioned || m.Text != "hello" {
 		t.Errorf("received %+v", m.Message)
 	}
 	other.do("NICK other")
@@ -235,12 +236,10 @@ func TestATakenNicknameIsChangedAndTakenWhenItIsFree(t *testing.T) {
 		}
 	}
 	ann.do("PRIVMSG #harbour :Ambry, hello")
-	if m := <-h.received; !m.Mentioned || m.Text != "hello" {
+	if m := <-h.Heard; !m.Mentioned || m.Text != "hello" {
 		t.Errorf("received %+v", m.Message)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	h.Stop()
 }
 
 // group is ffdhe2048 of RFC 7919. Without it the server looks for one of its own,

@@ -131,13 +131,13 @@ func inside(t testing.TB) (*session, *[]channel.Message) {
 	in := &room{address: jid.MustParse("team@rooms.example.org"), nick: "ambry", in: true, settled: true, makers: true, people: map[string]string{"ann": "ann@example.org"}}
 	l := &link{account: jid.MustParse("ambry@example.org"), nick: "ambry", Access: channel.Access{Log: access(t, nil).Log}}
 	var passed []channel.Message
-	s := &session{link: l, wire: &wire{}, rooms: map[string]*room{"team@rooms.example.org": in}, told: true, host: noted{host{}, &passed}}
+	s := &session{link: l, wire: &wire{}, rooms: map[string]*room{"team@rooms.example.org": in}, told: true, host: noted{all: &passed}}
 	return s, &passed
 }
 
 // noted is a host that notes what it is passed.
 type noted struct {
-	host
+	channel.Host
 	all *[]channel.Message
 }
 

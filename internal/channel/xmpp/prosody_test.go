@@ -73,20 +73,19 @@ func TestInARoomWithoutAddressesPeopleAreKnownByItsIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, stop := run(t, l)
-	<-h.connected
+	h := channeltest.Listen(t, l)
+	h.Run()
+	<-h.Ready
 	for _, from := range []string{"ann", "ben"} {
 		w.Say(channeltest.Line{From: from, In: "harbour", Mention: true, Text: "hello"})
 	}
 	w.Say(channeltest.Line{From: "ann", In: "harbour", Mention: true, Text: "hello again"})
-	first, second, third := <-h.received, <-h.received, <-h.received
+	first, second, third := <-h.Heard, <-h.Heard, <-h.Heard
 	prefix := "harbour@rooms.example.org/occupant-id:"
 	if !strings.HasPrefix(first.Sender, prefix) || first.Sender == second.Sender || first.Sender != third.Sender || first.Name != "ann" {
 		t.Errorf("received %+v, %+v, %+v", first.Message, second.Message, third.Message)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	h.Stop()
 }
 
 // prosody is a real server.

@@ -1,7 +1,6 @@
 package xmpp
 
 import (
-	"context"
 	"log/slog"
 	"maps"
 	"net"
@@ -13,39 +12,6 @@ import (
 
 func access(t testing.TB, values map[string]string) channel.Access {
 	return channel.Access{Values: values, Dial: new(net.Dialer).DialContext, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
-}
-
-// received is a message, and how it is answered.
-type received struct {
-	channel.Message
-	send channel.Send
-}
-
-// host is what a link passes things on to.
-type host struct {
-	connected chan channel.Identity
-	received  chan received
-}
-
-var _ channel.Host = host{}
-
-func (h host) Connected(who channel.Identity) { h.connected <- who }
-
-func (h host) Receive(_ context.Context, m channel.Message, send channel.Send) error {
-	h.received <- received{m, send}
-	return nil
-}
-
-func (host) Cursor() string                     { return "" }
-func (host) Keep(context.Context, string) error { return nil }
-
-// run runs a link until stop is called, which returns its error.
-func run(t *testing.T, l channel.Link) (h host, stop func() error) {
-	h = host{make(chan channel.Identity, 10), make(chan received, 100)}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- l.Run(ctx, h) }()
-	return h, func() error { cancel(); return <-ended }
 }
 
 func TestValuesThatCannotBeRight(t *testing.T) {
