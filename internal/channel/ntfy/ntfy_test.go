@@ -188,6 +188,23 @@ func TestAServerThatWantsNothingMoreIsLeft(t *testing.T) {
 	})
 }
 
+// What is answered after the end does not reach the server.
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	l := linkTo(t, func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		return answer(http.StatusOK, strings.NewReader(`{"event":"message","id":"a","message":"hello"}`+"\n")), nil
+	})
+	h := &host{}
+	if err := l.Run(t.Context(), h); ambry.KindOf(err) != ambry.UpstreamFailed {
+		t.Errorf("cut off, Run ends with %v", err)
+	}
+	if err := h.send(t.Context(), "too late"); err == nil {
+		t.Error("an answer after the end is sent, it is said")
+	}
+}
+
 // The server takes no more than twice the bytes that a message may have, as JSON.
 func TestWhateverIsAnsweredFits(t *testing.T) {
 	for _, text := range []string{"<", "&", `"`, `\`, "a\n", "\u2028", "😀"} {

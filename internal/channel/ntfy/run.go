@@ -41,7 +41,9 @@ func (l *link) Run(ctx context.Context, h channel.Host) error {
 	defer cancel(nil)
 	watch := time.AfterFunc(silence, func() { cancel(errSilent) })
 	defer watch.Stop()
-	err := l.follow(ctx, h, func() { watch.Reset(silence) })
+	var line channel.Line
+	defer line.Cut()
+	err := l.follow(ctx, h, &line, func() { watch.Reset(silence) })
 	switch {
 	case errors.Is(context.Cause(ctx), errSilent):
 		return l.unreachable(errSilent)
@@ -51,9 +53,9 @@ func (l *link) Run(ctx context.Context, h channel.Host) error {
 	return err
 }
 
-// follow passes on what comes until the connection ends, and calls alive with
-// each line.
-func (l *link) follow(ctx context.Context, h channel.Host, alive func()) error {
+// follow passes on what comes until the connection ends, calls alive whenever
+// something does, and answers on out.
+func (l *link) follow(ctx context.Context, h channel.Host, out *channel.Line, alive func()) error {
 	path := "/" + l.topic + "/json"
 	if since := h.Cursor(); since != "" {
 		path += "?since=" + url.QueryEscape(since)
@@ -71,7 +73,7 @@ func (l *link) follow(ctx context.Context, h channel.Host, alive func()) error {
 		if err != nil {
 			return err
 		}
-		if err := l.take(ctx, h, e); err != nil {
+		if err := l.take(ctx, h, out, e); err != nil {
 			return err
 		}
 	}
@@ -82,7 +84,7 @@ func (l *link) follow(ctx context.Context, h channel.Host, alive func()) error {
 }
 
 // take does what an event of the server asks for.
-func (l *link) take(ctx context.Context, h channel.Host, e event) error {
+func (l *link) take(ctx context.Context, h channel.Host, out *channel.Line, e event) error {
 	switch e.Event {
 	case "open":
 		if h.Cursor() == "" { // what comes from now on is not missed
@@ -102,7 +104,7 @@ func (l *link) take(ctx context.Context, h channel.Host, e event) error {
 	if text := strings.TrimSpace(e.Message); text != "" && e.Attachment == nil && !slices.Contains(e.Tags, ownTag) {
 		err := h.Receive(ctx, channel.Message{
 			ID: e.ID, Chat: everybody, Sender: everybody, Name: "anyone who knows the topic", Text: text, At: e.at(),
-		}, l.sender(ctx))
+		}, l.sender(out))
 		if err != nil {
 			return err
 		}
@@ -110,18 +112,17 @@ func (l *link) take(ctx context.Context, h channel.Host, e event) error {
 	return h.Keep(ctx, e.ID)
 }
 
-// sender returns what answers while run goes on.
-func (l *link) sender(run context.Context) channel.Send {
+// sender returns what answers until out is cut.
+func (l *link) sender(out *channel.Line) channel.Send {
 	return func(ctx context.Context, text string) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(run, cancel)()
-		for _, part := range channel.Split(text, maxMessage, channel.Bytes) {
-			if err := l.publish(ctx, part); err != nil {
-				return err
+		return out.Send(ctx, func(ctx context.Context) error {
+			for _, part := range channel.Split(text, maxMessage, channel.Bytes) {
+				if err := l.publish(ctx, part); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	}
 }
 

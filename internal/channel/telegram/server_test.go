@@ -331,8 +331,8 @@ func (s *server) post(w http.ResponseWriter, r *http.Request) {
 	case id < 0 && mention.MatchString(text):
 		live = "a mention"
 	}
+	s.sent <- channeltest.Sent{In: place(id), Text: strings.ReplaceAll(text, joiner, ""), Live: live} // before the answer, after which the next one may come
 	answerWith(w, map[string]any{"message_id": n, "date": time.Now().Unix(), "chat": map[string]any{"id": id, "type": "private"}, "text": text})
-	s.sent <- channeltest.Sent{In: place(id), Text: strings.ReplaceAll(text, joiner, ""), Live: live}
 }
 
 func place(id int64) string {

@@ -203,6 +203,7 @@ func (s *Server) publish(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid request")
 		return
 	}
-	_ = json.NewEncoder(w).Encode(s.add(in.Message, in.Tags))
-	s.Sent <- in
+	m := s.add(in.Message, in.Tags)
+	s.Sent <- in // before the answer, after which the next one may be published
+	_ = json.NewEncoder(w).Encode(m)
 }
