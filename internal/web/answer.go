@@ -31,7 +31,6 @@ type answer struct {
 	err     error
 	quiet   bool
 	rolling bool // each write has a deadline of its own
-	gone    bool // the caller hung up
 	plain   bool // the caller knows nothing of problem+json
 }
 
@@ -203,16 +202,30 @@ type internalError string
 
 func (e internalError) Error() string { return string(e) }
 
+// hungUp is what the log calls the status of a failure that nobody read. No
+// answer has it.
+const hungUp = 499
+
+// logged returns the status for the log. A caller who leaves makes handlers fail
+// in the ways that cancelled work fails, which is no fault of ours.
+func (a *answer) logged(r *http.Request) int {
+	if a.status >= http.StatusInternalServerError && r.Context().Err() != nil && a.err != error(errPanic) {
+		return hungUp
+	}
+	return a.status
+}
+
 func (a *answer) log(log *slog.Logger, r *http.Request, cut bool) {
+	status := a.logged(r)
 	level := slog.LevelInfo
 	switch {
-	case a.quiet && a.status < 400, a.gone:
+	case a.quiet && status < 400, status == hungUp:
 		level = slog.LevelDebug
-	case a.status == http.StatusInternalServerError:
+	case status == http.StatusInternalServerError:
 		level = slog.LevelError
-	case a.status == http.StatusServiceUnavailable: // told to those who ask; the part that is down logs why
+	case status == http.StatusServiceUnavailable: // told to those who ask; the part that is down logs why
 		level = slog.LevelDebug
-	case a.status > http.StatusInternalServerError:
+	case status > http.StatusInternalServerError:
 		level = slog.LevelWarn
 	}
 	ctx := context.WithoutCancel(r.Context())
@@ -220,7 +233,7 @@ func (a *answer) log(log *slog.Logger, r *http.Request, cut bool) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("route", a.pattern), slog.String("method", method(r)), slog.Int("status", a.status),
+		slog.String("route", a.pattern), slog.String("method", method(r)), slog.Int("status", status),
 		slog.Duration("took", time.Since(a.start)), slog.Int64("bytes", a.bytes), slog.String("request", a.id),
 	}
 	if cut {

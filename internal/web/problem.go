@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -107,9 +106,6 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	a.err = err
 	if a.status != 0 {
 		panic(http.ErrAbortHandler)
-	}
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		a.gone = true // nobody is there to read it
 	}
 	p, headers := describe(err, a.id)
 	data, jsonErr := json.Marshal(p)

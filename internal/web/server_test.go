@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/web"
 )
 
@@ -397,6 +398,52 @@ func TestHangUpsLeaveNothingBehind(t *testing.T) {
 	}
 	if reached {
 		t.Error("half a body reached the handler")
+	}
+}
+
+// A caller who leaves is no failure of ours, however the work that was begun for
+// it ends.
+func TestACallerWhoHungUpIsLoggedAsThat(t *testing.T) {
+	began, left := make(chan struct{}), make(chan struct{})
+	leave := func(ctx context.Context, err error) error {
+		began <- struct{}{}
+		<-ctx.Done()
+		left <- struct{}{}
+		return err
+	}
+	s := start(
+		t,
+		web.Get("/api/cancelled", "", func(ctx context.Context, _ *web.None) (*web.JSON[bool], error) {
+			return nil, leave(ctx, fmt.Errorf("search: %w", context.Canceled))
+		}),
+		web.Get("/api/interrupted", "", func(ctx context.Context, _ *web.None) (*web.JSON[bool], error) {
+			return nil, leave(ctx, errors.New("interrupted"))
+		}),
+		web.Handle("/api/plain", "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			web.WriteError(w, r, leave(r.Context(), ambry.UpstreamFailed.Errorf("gone")))
+		}), "GET"),
+		web.Get("/api/fails", "", func(context.Context, *web.None) (*web.JSON[bool], error) { return nil, errors.New("a fault") }),
+	)
+	for _, path := range []string{"/api/cancelled", "/api/interrupted", "/api/plain"} {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", path, s.addr, token)
+		<-began
+		_ = conn.Close()
+		<-left
+	}
+	s.do("GET", "/api/fails", "").want(t, 500, "internal")
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{"/api/cancelled", "/api/interrupted", "/api/plain"} {
+		s.wantLog(true, "level=DEBUG msg=request route="+path+" method=GET status=499")
+	}
+	s.wantLog(true, "level=ERROR msg=request route=/api/fails method=GET status=500")
+	if n := strings.Count(s.log.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d errors are logged, want 1:\n%s", n, s.log)
 	}
 }
 
