@@ -54,6 +54,7 @@ func NewBridge(s *Server) *Bridge {
 	silent := slog.New(slog.DiscardHandler)
 	server := s.offer(silent)
 	server.AddReceivingMiddleware(b.attend)
+	b.places.alive = server.Sessions
 	same := func(*http.Request) *mcp.Server { return server }
 	b.withSessions = mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{Logger: silent, EventStore: newEvents()})
 	b.without = mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
@@ -113,7 +114,7 @@ func (b *Bridge) begin(w http.ResponseWriter, r *http.Request, m message) error 
 	if err != nil {
 		return err
 	}
-	defer b.places.leave(p)
+	defer b.places.begun(p)
 	b.withSessions.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), placeKey{}, p)))
 	return nil
 }
@@ -143,8 +144,8 @@ func (b *Bridge) goOn(w http.ResponseWriter, r *http.Request, id string) error {
 }
 
 // attend is between a request and what answers it: the end of the session, or
-// of the bridge, ends the work for it, and a session that was begun gets its
-// place before its client hears of it.
+// of the bridge, ends the work for it, and a session that begins gets its place
+// first. One that gets none does not begin, and the SDK ends it.
 func (b *Bridge) attend(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		life := b.life
@@ -155,11 +156,12 @@ func (b *Bridge) attend(next mcp.MethodHandler) mcp.MethodHandler {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
-		res, err := next(ctx, method, req)
-		if session, ok := req.GetSession().(*mcp.ServerSession); ok && p != nil && method == "initialize" && err == nil {
-			b.places.fill(p, session)
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok && p != nil && method == "initialize" {
+			if err := b.places.fill(p, session); err != nil {
+				return nil, err
+			}
 		}
-		return res, err
+		return next(ctx, method, req)
 	}
 }
 

@@ -54,6 +54,74 @@ func TestSessionsEndWhenNobodyUsesThem(t *testing.T) {
 	})
 }
 
+// stuck is a client that takes nothing until it is told to go on.
+type stuck struct {
+	*httptest.ResponseRecorder
+	goOn chan struct{}
+}
+
+func (s stuck) Write(p []byte) (int, error) {
+	<-s.goOn
+	return s.ResponseRecorder.Write(p)
+}
+
+// beginning returns a session that is about to begin until goOn is closed, and
+// what hangs up.
+func beginning(t *testing.T, b *mcp.Bridge) (w stuck, hangUp context.CancelFunc) {
+	ctx, hangUp := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "POST", bridgePath, strings.NewReader(hello("2025-11-25")))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	w = stuck{httptest.NewRecorder(), make(chan struct{})}
+	go b.ServeHTTP(w, r)
+	synctest.Wait()
+	return w, hangUp
+}
+
+// A session that was about to begin when the service stops is left by nobody;
+// the bubble looks for it.
+func TestCloseWaitsForWhatBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBridge(&memory{})
+		w, hangUp := beginning(t, b)
+		defer hangUp()
+		closed := make(chan struct{})
+		go func() {
+			b.Close()
+			close(closed)
+		}()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Error("it is closed while a session begins")
+		default:
+		}
+		close(w.goOn)
+		<-closed
+		if body := w.Body.String(); !strings.Contains(body, "the service is stopping") {
+			t.Errorf("who began is told %s", body)
+		}
+	})
+}
+
+// Who hangs up while a session begins leaves none, or one that ends with the
+// others.
+func TestHangingUpWhileASessionBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBridge(&memory{})
+		defer b.Close()
+		for range mcp.MaxSessions {
+			w, hangUp := beginning(t, b)
+			close(w.goOn)
+			hangUp()
+		}
+		synctest.Wait()
+		if got := send(b, "POST", hello("2025-06-18")); got.Code != 200 {
+			t.Errorf("after them: got %d %s", got.Code, got.Body)
+		}
+	})
+}
+
 // Neither those who begin and never come back nor those who ask without a
 // session leave anything behind.
 func TestNothingPilesUp(t *testing.T) {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ type place struct {
 	life context.Context // ends with the session
 	quit context.CancelFunc
 
-	session *mcp.ServerSession // nil until the session has begun
+	session *mcp.ServerSession // nil until the session begins
 	open    int                // requests and streams that are running
 	used    bool               // its client has come back since it began
 	last    time.Time
@@ -30,22 +31,26 @@ type place struct {
 // take the place of one that is not in use, first of all of one that was begun
 // and never used.
 type places struct {
-	max  int
-	idle time.Duration
-	now  func() time.Time
+	max   int
+	idle  time.Duration
+	now   func() time.Time
+	alive func() iter.Seq[*mcp.ServerSession] // the sessions that have not ended
 
 	mu      sync.Mutex
 	all     []*place
 	closed  bool
-	closing sync.WaitGroup
+	closing sync.WaitGroup // sessions that begin, and such that are ending
 }
 
-// take makes room for a session that is about to begin. Leave it.
+// errStopping is for sessions that come too late.
+var errStopping = ambry.MemoryUnavailable.Errorf("the service is stopping")
+
+// take makes room for a session that is about to begin. Call begun after that.
 func (s *places) take(life context.Context) (*place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ambry.MemoryUnavailable.Errorf("the service is stopping")
+		return nil, errStopping
 	}
 	s.sweep()
 	if len(s.all) >= s.max && !s.evict() {
@@ -54,14 +59,43 @@ func (s *places) take(life context.Context) (*place, error) {
 	p := &place{open: 1, last: s.now()}
 	p.life, p.quit = context.WithCancel(life)
 	s.all = append(s.all, p)
+	s.closing.Add(1)
 	return p, nil
 }
 
-// fill gives a place the session that has begun.
-func (s *places) fill(p *place, session *mcp.ServerSession) {
+// fill gives a place the session that begins in it, before anybody can hear of
+// it. A place that is not there any more takes none: nobody would end it.
+func (s *places) fill(p *place, session *mcp.ServerSession) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !slices.Contains(s.all, p) {
+		return errStopping
+	}
 	p.session = session
+	return nil
+}
+
+// begun is called when the request that begins a session is done. A place whose
+// session did not begin, or has ended already, is free again.
+func (s *places) begun(p *place) {
+	defer s.closing.Done()
+	s.leave(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.all, p); i >= 0 && !s.lives(p.session) {
+		s.all = slices.Delete(s.all, i, i+1)
+		p.quit()
+	}
+}
+
+// lives reports whether a session has not ended, by itself too.
+func (s *places) lives(session *mcp.ServerSession) bool {
+	for one := range s.alive() {
+		if one == session {
+			return true
+		}
+	}
+	return false
 }
 
 // enter finds the place of a session, which stays while it is in use. Leave it.
@@ -82,17 +116,12 @@ func (s *places) enter(id string) (*place, error) {
 // errNoSession is what the protocol wants a client to begin anew after.
 var errNoSession = ambry.NotFound.Errorf("this session does not exist, or has ended; begin a new one with initialize, without its id")
 
-// leave is called when a request is done. A place whose session did not begin is
-// free again.
+// leave is called when a request is done.
 func (s *places) leave(p *place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.open--
 	p.last = s.now()
-	if p.session == nil {
-		s.all = slices.DeleteFunc(s.all, func(one *place) bool { return one == p })
-		p.quit()
-	}
 }
 
 // end ends a session, with its streams and what is being done for it.
@@ -104,14 +133,15 @@ func (s *places) end(id string) error {
 		s.mu.Unlock()
 		return errNoSession
 	}
-	p := s.all[i]
+	p, session := s.all[i], s.all[i].session
 	s.all = slices.Delete(s.all, i, i+1)
 	s.mu.Unlock()
 	p.quit()
-	return p.session.Close()
+	return session.Close()
 }
 
-// close ends all sessions and waits for their end. None begins after it.
+// close ends all sessions and waits for their end, also of those that are about
+// to begin. None begins after it.
 func (s *places) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -162,7 +192,7 @@ func (s *places) remove(i int) {
 	p := s.all[i]
 	s.all = slices.Delete(s.all, i, i+1)
 	p.quit()
-	if p.session != nil {
-		s.closing.Go(func() { _ = p.session.Close() }) // it has ended, whatever it says
+	if session := p.session; session != nil {
+		s.closing.Go(func() { _ = session.Close() }) // it has ended, whatever it says
 	}
 }
