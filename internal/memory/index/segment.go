@@ -344,26 +344,45 @@ func (s *segment) terms(to []string, beginning string, limit int, keep func([]by
 	return to, nil
 }
 
-// Verify reads all files and compares the checksums.
+// Verify reads all files and compares the checksums. Others may search and change
+// the index meanwhile; a file that is removed before its turn is not looked at.
 func (x *Index) Verify() error {
 	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for _, s := range x.segments {
-		f := s.footer
-		for _, part := range []struct {
-			from, to uint64
-			sum      uint32
-		}{{0, f.Firsts, f.SumBody}, {f.Firsts, f.Documents, f.SumFirsts}, {f.Documents, f.End, f.SumDocuments}} {
-			h := crc32.New(castagnoli)
-			if _, err := io.Copy(h, io.NewSectionReader(s.file, int64(part.from), int64(part.to-part.from))); err != nil {
-				return fmt.Errorf("read the text index: %w", err)
-			}
-			if h.Sum32() != part.sum {
-				return damaged("a checksum differs")
-			}
+	segments := slices.Clone(x.segments)
+	x.mu.RUnlock()
+	for _, s := range segments {
+		if err := s.verify(); err != nil && !errors.Is(err, os.ErrClosed) {
+			return err
 		}
 	}
 	return nil
+}
+
+func (s *segment) verify() error {
+	f := s.footer
+	for _, part := range []struct {
+		from, to uint64
+		sum      uint32
+	}{{0, f.Firsts, f.SumBody}, {f.Firsts, f.Documents, f.SumFirsts}, {f.Documents, f.End, f.SumDocuments}} {
+		h := crc32.New(castagnoli)
+		if _, err := io.Copy(h, io.NewSectionReader(s.file, int64(part.from), int64(part.to-part.from))); err != nil {
+			return fmt.Errorf("read the text index: %w", err)
+		}
+		if h.Sum32() != part.sum {
+			return damaged("a checksum differs")
+		}
+	}
+	return nil
+}
+
+// Size returns the bytes of all files.
+func (x *Index) Size() (n int64) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, s := range x.segments {
+		n += int64(s.footer.End)
+	}
+	return n
 }
 
 // reader reads numbers from bytes; the first error stays.

@@ -143,11 +143,11 @@ func newUnpacker() unpacker {
 func (u unpacker) unpack(packed []byte) (body, error) {
 	encoded, err := u.zstd.DecodeAll(packed, nil)
 	if err != nil {
-		return body{}, fmt.Errorf("unpack a turn: %w", err)
+		return body{}, unreadable("unpack a turn", err)
 	}
 	var b body
 	if err := json.Unmarshal(encoded, &b); err != nil {
-		return body{}, fmt.Errorf("decode a turn: %w", err)
+		return body{}, unreadable("decode a turn", err)
 	}
 	return b, nil
 }
@@ -158,7 +158,7 @@ func (u unpacker) unpackShown(packed []byte) ([]message, error) {
 	buffer := u.buffers.Get().(*[]byte)
 	encoded, err := u.zstd.DecodeAll(packed, (*buffer)[:0])
 	if err != nil {
-		return nil, fmt.Errorf("unpack a turn: %w", err)
+		return nil, unreadable("unpack a turn", err)
 	}
 	if cap(encoded) <= maxBuffer {
 		*buffer = encoded
@@ -168,7 +168,7 @@ func (u unpacker) unpackShown(packed []byte) ([]message, error) {
 	defer u.parsers.Put(p)
 	root, err := p.ParseBytes(encoded)
 	if err != nil {
-		return nil, fmt.Errorf("decode a turn: %w", err)
+		return nil, unreadable("decode a turn", err)
 	}
 	var out []message
 	for _, v := range root.GetArray("messages") {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -26,6 +27,11 @@ func failure(err error) error {
 		return ambry.MemoryUnavailable.Wrap(err, `the memory file is damaged; see "ambry doctor"`)
 	}
 	return err
+}
+
+// unreadable is the error for what stands in a row and is not as it was written.
+func unreadable(doing string, err error) error {
+	return ambry.MemoryUnavailable.Wrap(fmt.Errorf("%s: %w", doing, err), `the memory file is damaged; see "ambry doctor"`)
 }
 
 // Damaged reports whether err says that the file itself is wrong, and not what

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
@@ -53,13 +52,16 @@ func (w *writer) openIndex(ctx context.Context) error {
 	if ok && version == indexVersion {
 		x, err := listedIndex(ctx, w.conn, c)
 		if err == nil {
-			err = x.Tidy()
+			w.store.index = x // it is closed whatever happens
+			err = w.fits(x)
 		}
 		if err == nil {
-			w.store.index = x
 			return w.catchUp()
 		}
 		w.store.log.Warn("the text index is made anew", "err", err)
+	}
+	if w.store.index != nil {
+		_ = w.store.index.Close()
 	}
 	if w.store.index, err = index.Open(c, nil, nil); err == nil {
 		err = w.store.index.Tidy()
@@ -68,6 +70,19 @@ func (w *writer) openIndex(ctx context.Context) error {
 		return err
 	}
 	return w.commit([]*job{{ctx: context.Background(), run: (*tx).rebuild}})
+}
+
+// fits looks through all of an index that is read quickly; a larger one is looked
+// through when the memory is open already.
+func (w *writer) fits(x *index.Index) error {
+	if err := x.Tidy(); err != nil {
+		return err
+	}
+	if x.Size() > quickBytes {
+		w.store.merge.check = true
+		return nil
+	}
+	return x.Verify()
 }
 
 // querier is a connection, or a pool of them.
@@ -312,77 +327,4 @@ func (t *tx) indexable(where string, args ...any) ([]index.Entry, error) {
 		out = append(out, t.w.indexed(e))
 	}
 	return out, nil
-}
-
-// merging merges the files of the index in the background, so that there are few.
-type merging struct {
-	wait   sync.WaitGroup
-	cancel context.CancelFunc
-	more   chan struct{}
-}
-
-func (m *merging) start(s *Store) {
-	ctx, cancel := context.WithCancel(context.Background())
-	m.cancel = cancel
-	m.wait.Go(func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-m.more:
-			}
-			if err := s.mergeSome(ctx, false); err != nil && ctx.Err() == nil {
-				s.log.Error("merge the text index", "err", err)
-			}
-		}
-	})
-}
-
-func (m *merging) wake() {
-	select {
-	case m.more <- struct{}{}:
-	default:
-	}
-}
-
-func (m *merging) stop() {
-	if m.cancel != nil {
-		m.cancel()
-	}
-	m.wait.Wait()
-}
-
-// errMerged says that the files were merged otherwise meanwhile.
-var errMerged = errors.New("these files are gone")
-
-// mergeSome merges until there are few files, or one if all is set.
-func (s *Store) mergeSome(ctx context.Context, all bool) error {
-	for {
-		c, err := s.index.Merge(ctx, all)
-		if err != nil || c == nil {
-			return err
-		}
-		installed := false
-		err = s.write(context.WithoutCancel(ctx), 1<<10, func(t *tx) error {
-			if !s.index.Prepare(c) {
-				return errMerged
-			}
-			if err := t.listFiles(c); err != nil {
-				return err
-			}
-			t.after = append(t.after, func() {
-				installed = true
-				if err := s.index.Install(c); err != nil {
-					s.log.Warn("merge the text index", "err", err)
-				}
-			})
-			return nil
-		})
-		if !installed {
-			s.index.Abandon(c)
-		}
-		if err != nil && !errors.Is(err, errMerged) {
-			return err
-		}
-	}
 }

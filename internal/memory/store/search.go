@@ -59,7 +59,7 @@ func (s *Store) Candidates(ctx context.Context, m Match, limit int) (found []Can
 	}
 	hits, total, err := s.index.Search(q, limit)
 	if err != nil {
-		return nil, 0, fmt.Errorf("search: %w", err)
+		return nil, 0, fmt.Errorf("search: %w", s.searched(err))
 	}
 	found = make([]Candidate, len(hits))
 	for i, h := range hits {
@@ -82,7 +82,7 @@ func (s *Store) Indexed() int64 { return s.index.Len() }
 func (s *Store) Spellings(_ context.Context, beginning string, limit int, keep func(term []byte) bool) ([]string, error) {
 	out, err := s.index.Terms(beginning, limit, keep)
 	if err != nil {
-		return nil, fmt.Errorf("read the vocabulary: %w", err)
+		return nil, fmt.Errorf("read the vocabulary: %w", s.searched(err))
 	}
 	return out, nil
 }

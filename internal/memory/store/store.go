@@ -85,7 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		jobs:    make(chan *job, maxGroup),
 		done:    make(chan struct{}),
 
-		merge:   merging{more: make(chan struct{}, 1)},
+		merge:   newMerging(),
 		arrived: make(chan struct{}, 1),
 
 		statements: map[string]*sql.Stmt{},

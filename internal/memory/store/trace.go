@@ -191,7 +191,7 @@ func parseTags(text string) ([]string, error) {
 		return tags, nil
 	}
 	if err := json.Unmarshal([]byte(text), &tags); err != nil {
-		return nil, fmt.Errorf("read tags: %w", err)
+		return nil, unreadable("read tags", err)
 	}
 	return tags, nil
 }

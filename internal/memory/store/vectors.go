@@ -414,7 +414,7 @@ func (s *Store) Only(ctx context.Context, m Match, rows []int64) ([]int64, error
 	}
 	out, err := s.index.Among(q, rows)
 	if err != nil {
-		return nil, fmt.Errorf("filter by words: %w", err)
+		return nil, fmt.Errorf("filter by words: %w", s.searched(err))
 	}
 	return out, nil
 }
