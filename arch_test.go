@@ -44,6 +44,7 @@ const floors = `
 3  keep                language secret event home memory state keep/foreign
 3  memory/recall       language memory/store memory/words memory/when model
 3  memory/learn        language memory/store memory/words model
+3  memory/meaning      language memory/store model
 3  memory/host         language memory redact web
 3  memory/remote       language memory redact web
 3  memory/memorytest   language memory redact
@@ -52,7 +53,7 @@ const floors = `
 3  model/all           model model/*
 3  broker              language model secret
 3  relay               language model web
-2  memory/meaning      language memory/store model
+2  memory/store        language memory/sqlite memory/words memory/index
 2  memory/static       model
 2  memory              language redact
 2  hook                language redact home
@@ -60,7 +61,7 @@ const floors = `
 2  keep/foreign        language
 2  channel/*           language channel
 2  model/*             language model
-1  memory/store        language memory/words memory/index
+1  memory/sqlite       language
 1  agent               language edit
 1  channel             language
 1  model               language

@@ -16,6 +16,7 @@ import (
 	"ambry.dev/ambry/internal/memory/engine"
 	"ambry.dev/ambry/internal/memory/host"
 	"ambry.dev/ambry/internal/memory/meaning"
+	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/store"
 	"ambry.dev/ambry/internal/relay"
 	"ambry.dev/ambry/internal/settings"
@@ -190,7 +191,7 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 func (r *memoryHost) daily() keep.Daily {
 	return keep.Daily{
 		Latest: func() (time.Time, error) {
-			all, err := store.Backups(r.home.Backups())
+			all, err := sqlite.Backups(r.home.Backups())
 			if err != nil || len(all) == 0 {
 				return time.Time{}, err
 			}

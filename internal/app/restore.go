@@ -11,6 +11,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/keep"
+	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/store"
 )
 
@@ -57,7 +58,7 @@ func Backups(o Options) ([]ambry.BackupMade, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Backups(h.Backups())
+	return sqlite.Backups(h.Backups())
 }
 
 // PruneBackups deletes all copies of the memory but the newest, and returns
@@ -126,7 +127,7 @@ func sameFile(a, b string) bool {
 
 // lastGood returns the newest backup that is whole.
 func lastGood(ctx context.Context, h home.Home) (string, error) {
-	all, err := store.Backups(h.Backups())
+	all, err := sqlite.Backups(h.Backups())
 	if err != nil {
 		return "", err
 	}
@@ -142,7 +143,7 @@ func lastGood(ctx context.Context, h home.Home) (string, error) {
 // offer adds to the reason why a memory cannot be opened which backup there is.
 func offer(ctx context.Context, h home.Home, reason error) string {
 	text := reason.Error()
-	if !store.Damaged(reason) {
+	if !sqlite.Damaged(reason) {
 		return text
 	}
 	good, err := lastGood(ctx, h)

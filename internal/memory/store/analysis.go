@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // recentDays is how many days of latencies are looked at.
@@ -23,18 +24,18 @@ func (s *Store) Analysis(ctx context.Context) (ambry.Analysis, error) {
 	now := s.now().UTC()
 	today := dayOf(now.UnixMilli())
 	a := ambry.Analysis{ServerTime: now}
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var err error
-		if a.Writes, err = r.days(); err != nil {
+		if a.Writes, err = days(r); err != nil {
 			return err
 		}
-		if err := r.recalls(&a); err != nil {
+		if err := recalls(r, &a); err != nil {
 			return err
 		}
-		if err := r.skills(&a, today); err != nil {
+		if err := skills(r, &a, today); err != nil {
 			return err
 		}
-		return r.latency(&a, today-recentDays)
+		return latency(r, &a, today-recentDays)
 	})
 	if err != nil {
 		return ambry.Analysis{}, err
@@ -45,10 +46,10 @@ func (s *Store) Analysis(ctx context.Context) (ambry.Analysis, error) {
 func dateOf(day int64) string { return time.Unix(day*dayMs/1000, 0).UTC().Format(time.DateOnly) }
 
 // recalls counts searches.
-func (r reader) recalls(a *ambry.Analysis) error {
+func recalls(r sqlite.Reader, a *ambry.Analysis) error {
 	score, found := 0.0, int64(0)
-	rows, err := r.rows(`SELECT day, n, hits, score FROM (SELECT * FROM recall_day ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
-	a.Recalls, err = collectRows(rows, err, func(rows *sql.Rows) (ambry.DayCount, error) {
+	rows, err := r.Rows(`SELECT day, n, hits, score FROM (SELECT * FROM recall_day ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
+	a.Recalls, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.DayCount, error) {
 		var day, n, hits int64
 		var sum float64
 		err := rows.Scan(&day, &n, &hits, &sum)
@@ -65,17 +66,17 @@ func (r reader) recalls(a *ambry.Analysis) error {
 }
 
 // skills counts them, and those that were used.
-func (r reader) skills(a *ambry.Analysis, today int64) error {
-	err := r.row(`SELECT (SELECT coalesce(sum(n), 0) FROM tally WHERE layer = 'Skill' AND status = 'activated'),
+func skills(r sqlite.Reader, a *ambry.Analysis, today int64) error {
+	err := r.Row(`SELECT (SELECT coalesce(sum(n), 0) FROM tally WHERE layer = 'Skill' AND status = 'activated'),
 			(SELECT count(*) FROM memory AS m INDEXED BY memory_by_layer_time JOIN uses AS u ON u.memory = m.id
 				WHERE m.layer = 'Skill' AND u.last_at >= ?)`, (today-recentDays)*dayMs).Scan(
 		&a.Metrics.ActiveSkills, &a.Metrics.RecentlyUsedSkills)
 	if err != nil {
 		return fmt.Errorf("count skills: %w", err)
 	}
-	rows, err := r.rows(`SELECT cast(floor(created_at / 86400000.0) AS INTEGER) AS day, count(*) FROM memory
+	rows, err := r.Rows(`SELECT cast(floor(created_at / 86400000.0) AS INTEGER) AS day, count(*) FROM memory
 		WHERE layer = 'Skill' AND created_at >= ? GROUP BY day ORDER BY day`, (today-maxDays)*dayMs)
-	a.Skills, err = collectRows(rows, err, scanTwo(func(day, n int64) ambry.DayCount {
+	a.Skills, err = sqlite.Collect(rows, err, sqlite.ScanTwo(func(day, n int64) ambry.DayCount {
 		return ambry.DayCount{Date: dateOf(day), Count: n}
 	}))
 	if err != nil {
@@ -120,13 +121,13 @@ func (t *times) p95Ms() float64 {
 func rounded(v float64) float64 { return math.Round(v*1000) / 1000 }
 
 // latency reads how long calls took since a day.
-func (r reader) latency(a *ambry.Analysis, since int64) error {
+func latency(r sqlite.Reader, a *ambry.Analysis, since int64) error {
 	type cell struct {
 		day, bucket, n, took int64
 		tool                 string
 	}
-	rows, err := r.rows(`SELECT day, tool, bucket, n, took FROM recall_time WHERE day >= ? ORDER BY day, tool, bucket`, since)
-	cells, err := collectRows(rows, err, func(rows *sql.Rows) (c cell, err error) {
+	rows, err := r.Rows(`SELECT day, tool, bucket, n, took FROM recall_time WHERE day >= ? ORDER BY day, tool, bucket`, since)
+	cells, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (c cell, err error) {
 		return c, rows.Scan(&c.day, &c.tool, &c.bucket, &c.n, &c.took)
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fastjson"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // body is what is kept of a turn as JSON; the rest of it is in columns.
@@ -133,7 +134,7 @@ type unpacker struct {
 const maxBuffer = 1 << 20
 
 func newUnpacker() unpacker {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(maxReaders), zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderLowmem(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(sqlite.MaxReaders), zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err) // the options are ours
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Topic names what a claim is about. Of the claims about one topic, one stands.
@@ -83,7 +84,7 @@ func (t *tx) unchanged(all []Learned) ([]Learned, error) {
 	var out []Learned
 	for _, l := range all {
 		var hash []byte
-		ok, err := found(t.row(`SELECT hash FROM turn WHERE id = ?`, l.Lesson.Row).Scan(&hash))
+		ok, err := sqlite.Found(t.Row(`SELECT hash FROM turn WHERE id = ?`, l.Lesson.Row).Scan(&hash))
 		if err != nil {
 			return nil, fmt.Errorf("look for a turn: %w", err)
 		}
@@ -129,7 +130,7 @@ func (t *tx) claimsOf(turn int64, touched topics) ([]int64, error) {
 		topic []byte
 	}
 	rows, err := t.rows(`SELECT c.id, c.topic FROM evidence AS e JOIN claim AS c ON c.id = e.claim WHERE e.turn = ?`, turn)
-	all, err := collectRows(rows, err, scanTwo(func(id int64, topic []byte) one { return one{id, topic} }))
+	all, err := sqlite.Collect(rows, err, sqlite.ScanTwo(func(id int64, topic []byte) one { return one{id, topic} }))
 	if err != nil {
 		return nil, fmt.Errorf("look for what was learned: %w", err)
 	}
@@ -149,7 +150,7 @@ func (t *tx) claim(c *Claim, l Lesson, touched topics) (int64, error) {
 	touched[c.Topic] = true
 	key := c.key()
 	var id int64
-	ok, err := found(t.row(`SELECT id FROM claim WHERE key = ?`, key[:]).Scan(&id))
+	ok, err := sqlite.Found(t.Row(`SELECT id FROM claim WHERE key = ?`, key[:]).Scan(&id))
 	if err != nil || ok {
 		return id, err
 	}
@@ -167,7 +168,7 @@ func (t *tx) claim(c *Claim, l Lesson, touched topics) (int64, error) {
 	}
 	title, body := c.Title, c.Body
 	var one int
-	gone, err := found(t.row(`SELECT 1 FROM tombstone WHERE public = ?`, publicID(c.Layer, key)).Scan(&one))
+	gone, err := sqlite.Found(t.Row(`SELECT 1 FROM tombstone WHERE public = ?`, publicID(c.Layer, key)).Scan(&one))
 	if err != nil {
 		return 0, fmt.Errorf("look for a tombstone: %w", err)
 	}
@@ -192,10 +193,10 @@ const maxEvidence = 100
 
 // support adds a turn to the evidence of a claim.
 func (t *tx) support(claim int64, nth int, c *Claim, l Lesson) error {
-	at := millis(l.At)
+	at := sqlite.Millis(l.At)
 	var n, first, last int64
 	var has bool
-	err := t.row(`SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0), coalesce(max(turn = ?), 0) FROM evidence WHERE claim = ?`,
+	err := t.Row(`SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0), coalesce(max(turn = ?), 0) FROM evidence WHERE claim = ?`,
 		l.Row, claim).Scan(&n, &first, &last, &has)
 	if err != nil {
 		return fmt.Errorf("count evidence: %w", err)
@@ -285,11 +286,11 @@ type OpenClaim struct {
 // OpenClaims returns the claims of a rule that stand in a project, newest first.
 func (s *Store) OpenClaims(ctx context.Context, rule ambry.Rule, project string, limit int) ([]OpenClaim, error) {
 	var out []OpenClaim
-	err := s.read(ctx, func(r reader) error {
-		rows, err := r.rows(`SELECT topic, body, valid_from FROM claim INDEXED BY claim_open
+	err := s.readers.Read(ctx, func(r sqlite.Reader) error {
+		rows, err := r.Rows(`SELECT topic, body, valid_from FROM claim INDEXED BY claim_open
 			WHERE rule = ? AND project IS (SELECT id FROM project WHERE path = ?) AND memory IS NOT NULL AND valid_to = 0
 			ORDER BY valid_from DESC, key LIMIT ?`, rule, project, limit)
-		out, err = collectRows(rows, err, func(rows *sql.Rows) (o OpenClaim, err error) {
+		out, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (o OpenClaim, err error) {
 			var topic []byte
 			err = rows.Scan(&topic, &o.Body, &o.Since)
 			copy(o.Topic[:], topic)

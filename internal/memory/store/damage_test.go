@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // TestAZeroedSectorIsNoSilence is round 305 of TestDamage: a page of turns lost its
@@ -29,13 +30,13 @@ func TestAZeroedSectorIsNoSilence(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	id := value(t, path, `SELECT public FROM memory`)
-	value(t, path, `DELETE FROM turn RETURNING id`)
+	id := valueIn(t, path, `SELECT public FROM memory`)
+	valueIn(t, path, `DELETE FROM turn RETURNING id`)
 	if s, err = Open(t.Context(), Config{Path: path}); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Get(t.Context(), id); !Damaged(err) {
+	if _, err := s.Get(t.Context(), id); !sqlite.Damaged(err) {
 		t.Errorf("get: %v", err)
 	}
 	if _, err := s.Source(t.Context(), id); ambry.KindOf(err) != ambry.MemoryUnavailable {

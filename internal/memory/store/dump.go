@@ -10,10 +10,13 @@ import (
 	"strconv"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // dumpBuffer is how much is written at once.
 const dumpBuffer = 256 << 10
+
+const cacheKiB = 8 << 10 // that the connection of an export may hold
 
 // Dump writes the memory as it is now as records, one a line. It reads one state
 // of it on a connection of its own; writes go on meanwhile.
@@ -21,14 +24,14 @@ func (s *Store) Dump(ctx context.Context, out io.Writer) error {
 	if err := s.journal.flush(ctx); err != nil {
 		return err
 	}
-	db, err := connect(s.path, 1, map[string]string{"query_only": "ON", "cache_size": strconv.Itoa(-readerCacheKiB)})
+	db, err := sqlite.Connect(s.path, 1, map[string]string{"query_only": "ON", "cache_size": strconv.Itoa(-cacheKiB)})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return failure(err)
+		return sqlite.Failure(err)
 	}
 	defer func() { _ = tx.Rollback() }()
 	w := bufio.NewWriterSize(out, dumpBuffer)
@@ -38,7 +41,7 @@ func (s *Store) Dump(ctx context.Context, out io.Writer) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return failure(err)
+		return sqlite.Failure(err)
 	}
 	return w.Flush()
 }
@@ -56,7 +59,7 @@ type dumper struct {
 }
 
 func (d *dumper) dump() error {
-	if err := d.json.Encode(Record{Header: &RecordHeader{Format: RecordFormat, Version: RecordVersion, Schema: len(migrations())}}); err != nil {
+	if err := d.json.Encode(Record{Header: &RecordHeader{Format: RecordFormat, Version: RecordVersion, Schema: sqlite.SchemaVersion()}}); err != nil {
 		return err
 	}
 	for _, part := range []func() error{
@@ -97,8 +100,8 @@ func (d *dumper) dumpSessions() error {
 		return d.json.Encode(Record{Session: &RecordSession{Session: ambry.Session{
 			ID: s.external, Agent: s.agent, ParentID: s.parent, Relation: ambry.Relation(s.relation), Title: s.title,
 			Cwd: s.cwd, Project: s.project, Branch: s.branch, Model: s.model, Version: s.version,
-			Background: s.background, Archived: s.archived, StartedAt: timeOf(s.started), EndedAt: timeOf(s.ended),
-		}, ToldAt: timeOf(s.told)}})
+			Background: s.background, Archived: s.archived, StartedAt: sqlite.Time(s.started), EndedAt: sqlite.Time(s.ended),
+		}, ToldAt: sqlite.Time(s.told)}})
 	})
 	if err != nil {
 		return err
@@ -124,7 +127,7 @@ func (d *dumper) dumpTurns() error {
 		if err != nil {
 			return err
 		}
-		t.Agent, t.Session, t.At = d.sessions[owner].Agent, d.sessions[owner].ID, timeOf(at)
+		t.Agent, t.Session, t.At = d.sessions[owner].Agent, d.sessions[owner].ID, sqlite.Time(at)
 		if d.buf, err = d.zstd.DecodeAll(packed, d.buf[:0]); err != nil {
 			return fmt.Errorf("unpack a turn: %w", err)
 		}
@@ -166,7 +169,7 @@ func (d *dumper) sharedTurn(id int64, t RecordTurn) error {
 	}
 	rows, err := d.tx.QueryContext(d.ctx, `SELECT c.session, coalesce(f.path, ''), c.line, c.start, c.stop, c.row, c.hash
 		FROM copy AS c LEFT JOIN source AS f ON f.id = c.source WHERE c.turn = ? ORDER BY c.session`, id)
-	t.Copies, err = collectRows(rows, err, func(rows *sql.Rows) (p RecordPlace, err error) {
+	t.Copies, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (p RecordPlace, err error) {
 		var session int64
 		err = rows.Scan(&session, &p.Source.Path, &p.Source.Line, &p.Source.Offset, &p.Source.End, &p.Source.Row, (*[]byte)(&p.Hash))
 		p.Session = d.sessions[session].ID
@@ -203,7 +206,7 @@ func (d *dumper) dumpMemories() error {
 		if m.Tags, err = parseTags(tags); err != nil {
 			return err
 		}
-		m.CreatedAt, m.UpdatedAt = timeOf(created), timeOf(updated)
+		m.CreatedAt, m.UpdatedAt = sqlite.Time(created), sqlite.Time(updated)
 		if session != 0 {
 			s := d.sessions[session]
 			m.Session = &s
@@ -226,7 +229,7 @@ func (d *dumper) dumpLive() error {
 		if err := rows.Scan(&session, &l.Key, &opened, &closed); err != nil {
 			return err
 		}
-		l.Session, l.OpenedAt, l.ClosedAt = d.sessions[session], timeOf(opened), timeOf(closed)
+		l.Session, l.OpenedAt, l.ClosedAt = d.sessions[session], sqlite.Time(opened), sqlite.Time(closed)
 		return d.json.Encode(Record{LiveSession: &l})
 	})
 	if err != nil {
@@ -240,7 +243,7 @@ func (d *dumper) dumpLive() error {
 		if err := rows.Scan(&session, &l.ID, &l.State, &turn.ID, &turn.Part, &owner, &l.Query, &started, (*[]byte)(&l.Asked), (*[]byte)(&l.Said)); err != nil {
 			return err
 		}
-		l.Session, l.StartedAt = d.sessions[session], timeOf(started)
+		l.Session, l.StartedAt = d.sessions[session], sqlite.Time(started)
 		if owner != 0 {
 			turn.Agent = d.sessions[owner].Agent
 			l.Turn = &turn
@@ -256,7 +259,7 @@ func (d *dumper) dumpForgotten() error {
 		if err := rows.Scan(&t.ID, (*[]byte)(&t.Turn), (*[]byte)(&t.Print), &at); err != nil {
 			return err
 		}
-		t.ForgottenAt = timeOf(at)
+		t.ForgottenAt = sqlite.Time(at)
 		return d.json.Encode(Record{Tombstone: &t})
 	})
 	if err != nil {
@@ -268,7 +271,7 @@ func (d *dumper) dumpForgotten() error {
 		if err := rows.Scan((*[]byte)(&g.Print), &at); err != nil {
 			return err
 		}
-		g.ForgottenAt = timeOf(at)
+		g.ForgottenAt = sqlite.Time(at)
 		return d.json.Encode(Record{Gone: &g})
 	})
 }
@@ -280,7 +283,7 @@ func (d *dumper) dumpUses() error {
 		if err := rows.Scan(&f.Memory, &f.Search, &f.Verdict, &f.Note, &at); err != nil {
 			return err
 		}
-		f.At = timeOf(at)
+		f.At = sqlite.Time(at)
 		return d.json.Encode(Record{Feedback: &f})
 	})
 	if err != nil {
@@ -292,7 +295,7 @@ func (d *dumper) dumpUses() error {
 		if err := rows.Scan(&u.Memory, &u.Shown, &u.Used, &u.Ignored, &u.Helpful, &u.Wrong, &at); err != nil {
 			return err
 		}
-		u.LastAt = timeOf(at)
+		u.LastAt = sqlite.Time(at)
 		return d.json.Encode(Record{Uses: &u})
 	})
 }
@@ -305,7 +308,7 @@ func (d *dumper) dumpCalls() error {
 		if err := rows.Scan(&c.ID, &c.Tool, &c.Agent, &c.Session, &c.Turn, &at, &c.Took, &c.Failed, (*[]byte)(&c.Input), (*[]byte)(&c.Output)); err != nil {
 			return err
 		}
-		c.At = timeOf(at)
+		c.At = sqlite.Time(at)
 		return d.json.Encode(Record{Call: &c})
 	})
 }

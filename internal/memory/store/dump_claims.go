@@ -4,6 +4,7 @@ import (
 	"database/sql"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 var errNoClaim = ambry.InvalidArgument.Errorf("a claim of the export has no key or no topic")
@@ -21,10 +22,10 @@ func (d *dumper) dumpClaims() error {
 		}
 		of, err := d.tx.QueryContext(d.ctx, `SELECT t.external, t.part, t.session, e.at, e.nth, e.sure, e.hash
 			FROM evidence AS e JOIN turn AS t ON t.id = e.turn WHERE e.claim = ? ORDER BY e.at, t.key`, id)
-		c.Evidence, err = collectRows(of, err, func(rows *sql.Rows) (e RecordEvidence, err error) {
+		c.Evidence, err = sqlite.Collect(of, err, func(rows *sql.Rows) (e RecordEvidence, err error) {
 			var owner, at int64
 			err = rows.Scan(&e.ID, &e.Part, &owner, &at, &e.Nth, &e.Sure, (*[]byte)(&e.Hash))
-			e.Agent, e.At = d.sessions[owner].Agent, timeOf(at)
+			e.Agent, e.At = d.sessions[owner].Agent, sqlite.Time(at)
 			return e, err
 		})
 		if err != nil {
@@ -41,9 +42,9 @@ func (r *restorer) restoreClaim(rec *RecordClaim) error {
 		return errNoClaim
 	}
 	var id int64
-	there, err := found(r.row(`SELECT id FROM claim WHERE key = ?`, []byte(rec.Key)).Scan(&id))
+	there, err := sqlite.Found(r.Row(`SELECT id FROM claim WHERE key = ?`, []byte(rec.Key)).Scan(&id))
 	if err != nil {
-		return wrapf(err, "look for a claim")
+		return sqlite.Wrapf(err, "look for a claim")
 	}
 	type piece struct {
 		turn int64
@@ -73,9 +74,9 @@ func (r *restorer) restoreClaim(rec *RecordClaim) error {
 	}
 	for _, e := range pieces {
 		err := r.exec(`INSERT INTO evidence (claim, turn, at, nth, sure, hash) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			id, e.turn, millis(e.At), e.Nth, e.Sure, []byte(e.Hash))
+			id, e.turn, sqlite.Millis(e.At), e.Nth, e.Sure, []byte(e.Hash))
 		if err != nil {
-			return wrapf(err, "restore evidence")
+			return sqlite.Wrapf(err, "restore evidence")
 		}
 	}
 	r.topics[Topic(rec.Topic)] = true
@@ -90,13 +91,13 @@ func (r *restorer) insertClaim(rec *RecordClaim) (int64, error) {
 	// The memory that it is was restored before, unless it was forgotten here.
 	public := publicID(ambry.Layer(rec.Layer), digest(rec.Key))
 	var memory sql.NullInt64
-	if _, err := found(r.row(`SELECT id FROM memory WHERE public = ? AND rule <> ''`, public).Scan(&memory)); err != nil {
-		return 0, wrapf(err, "look for a memory")
+	if _, err := sqlite.Found(r.Row(`SELECT id FROM memory WHERE public = ? AND rule <> ''`, public).Scan(&memory)); err != nil {
+		return 0, sqlite.Wrapf(err, "look for a memory")
 	}
 	var one int
-	gone, err := found(r.row(`SELECT 1 FROM tombstone WHERE public = ?`, public).Scan(&one))
+	gone, err := sqlite.Found(r.Row(`SELECT 1 FROM tombstone WHERE public = ?`, public).Scan(&one))
 	if err != nil {
-		return 0, wrapf(err, "look for a tombstone")
+		return 0, sqlite.Wrapf(err, "look for a tombstone")
 	}
 	need, title, body := rec.Need, rec.Title, rec.Body
 	if gone {
@@ -105,5 +106,5 @@ func (r *restorer) insertClaim(rec *RecordClaim) (int64, error) {
 	id, err := r.insert(`INSERT INTO claim (key, topic, rule, layer, project, need, most, instead, title, body, memory)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, []byte(rec.Key), []byte(rec.Topic), rec.Rule, rec.Layer, project, need, rec.Most,
 		digestOrNull(rec.Instead), title, body, memory)
-	return id, wrapf(err, "restore a claim")
+	return id, sqlite.Wrapf(err, "restore a claim")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Feedback notes what a memory was good for. Said again about the same search,
@@ -37,7 +38,7 @@ func (t *tx) judge(id string, f ambry.Feedback) (ambry.FeedbackTaken, error) {
 		return ambry.FeedbackTaken{}, err
 	}
 	var old ambry.Verdict
-	_, err = found(t.row(`SELECT verdict FROM feedback WHERE memory = ? AND search = ?`, m.id, f.SearchID).Scan(&old))
+	_, err = sqlite.Found(t.Row(`SELECT verdict FROM feedback WHERE memory = ? AND search = ?`, m.id, f.SearchID).Scan(&old))
 	if err != nil {
 		return ambry.FeedbackTaken{}, fmt.Errorf("read feedback: %w", err)
 	}
@@ -47,7 +48,7 @@ func (t *tx) judge(id string, f ambry.Feedback) (ambry.FeedbackTaken, error) {
 	if err != nil {
 		return ambry.FeedbackTaken{}, fmt.Errorf("keep feedback: %w", err)
 	}
-	taken := ambry.FeedbackTaken{OK: true, ID: m.public, SearchID: f.SearchID, Verdict: f.Verdict, ServerTime: timeOf(t.now)}
+	taken := ambry.FeedbackTaken{OK: true, ID: m.public, SearchID: f.SearchID, Verdict: f.Verdict, ServerTime: sqlite.Time(t.now)}
 	u := &taken.Uses
 	change := func(v ambry.Verdict) int {
 		n := 0
@@ -59,7 +60,7 @@ func (t *tx) judge(id string, f ambry.Feedback) (ambry.FeedbackTaken, error) {
 		}
 		return n
 	}
-	err = t.row(`INSERT INTO uses (memory, used, ignored, helpful, wrong, last_at) VALUES (?, ?, ?, ?, ?, ?)
+	err = t.Row(`INSERT INTO uses (memory, used, ignored, helpful, wrong, last_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET used = used + excluded.used, ignored = ignored + excluded.ignored,
 			helpful = helpful + excluded.helpful, wrong = wrong + excluded.wrong, last_at = max(last_at, excluded.last_at)
 		RETURNING shown, used, ignored, helpful, wrong`,

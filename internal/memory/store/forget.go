@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Forget deletes a memory, and the turn it is the trace of, and remembers only
@@ -65,12 +66,12 @@ func (t *tx) forget(id string) (ambry.Forgotten, error) {
 		return ambry.Forgotten{}, fmt.Errorf("forget answers: %w", err)
 	}
 	var seq int64
-	if err := t.row(`SELECT max(seq) FROM change`).Scan(&seq); err != nil {
+	if err := t.Row(`SELECT max(seq) FROM change`).Scan(&seq); err != nil {
 		return ambry.Forgotten{}, fmt.Errorf("read the last change: %w", err)
 	}
 	return ambry.Forgotten{
 		OK: true, ID: m.public, Kind: ambry.Layer(m.cell.layer).MemoryKind(), Status: ambry.Deleted,
-		ChangeSeq: seq, ServerTime: timeOf(t.now),
+		ChangeSeq: seq, ServerTime: sqlite.Time(t.now),
 	}, nil
 }
 
@@ -78,7 +79,7 @@ func (t *tx) forget(id string) (ambry.Forgotten, error) {
 func (t *tx) marks(turn int64) (key, print []byte, err error) {
 	var packed []byte
 	var agent string
-	err = t.row(`SELECT t.key, t.body, a.name FROM turn AS t JOIN session AS s ON s.id = t.session JOIN agent AS a ON a.id = s.agent
+	err = t.Row(`SELECT t.key, t.body, a.name FROM turn AS t JOIN session AS s ON s.id = t.session JOIN agent AS a ON a.id = s.agent
 		WHERE t.id = ?`, turn).Scan(&key, &packed, &agent)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read a turn: %w", err)
@@ -95,7 +96,7 @@ func (t *tx) marks(turn int64) (key, print []byte, err error) {
 
 func (t *tx) dropTurn(turn, session int64) error {
 	c := counts{turns: 1}
-	err := t.row(`SELECT messages, calls, input, cached, output FROM turn WHERE id = ?`, turn).Scan(
+	err := t.Row(`SELECT messages, calls, input, cached, output FROM turn WHERE id = ?`, turn).Scan(
 		&c.messages, &c.calls, &c.input, &c.cached, &c.output)
 	if err != nil {
 		return fmt.Errorf("read a turn: %w", err)
@@ -133,7 +134,7 @@ func printOf(agent string, b body) (digest, bool) {
 			break
 		}
 	}
-	at := millis(b.at())
+	at := sqlite.Millis(b.at())
 	if request == "" || at == 0 && len(request) < shortPrint {
 		return digest{}, false
 	}
@@ -143,12 +144,12 @@ func printOf(agent string, b body) (digest, bool) {
 // forgotten reports whether a turn that is not in the memory was deleted from it.
 func (t *tx) forgotten(agent string, d *draft) (bool, error) {
 	var one int
-	gone, err := found(t.row(`SELECT 1 FROM tombstone WHERE turn = ?`, d.key[:]).Scan(&one))
+	gone, err := sqlite.Found(t.Row(`SELECT 1 FROM tombstone WHERE turn = ?`, d.key[:]).Scan(&one))
 	prints := []digest{d.key}
 	if err == nil && !gone {
 		if print, ok := printOf(agent, d.body); ok {
 			prints = append(prints, print)
-			gone, err = found(t.row(`SELECT 1 FROM tombstone WHERE print = ? LIMIT 1`, print[:]).Scan(&one))
+			gone, err = sqlite.Found(t.Row(`SELECT 1 FROM tombstone WHERE print = ? LIMIT 1`, print[:]).Scan(&one))
 		}
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // ForgetAll deletes what is selected, all or none, and remembers only digests of
@@ -57,11 +58,11 @@ func (t *tx) forgetAll(f ambry.Forget, out *ambry.ForgottenAll) error {
 	}
 	*out = ambry.ForgottenAll{
 		OK: true, DryRun: f.DryRun, Memories: int64(len(c.memories)), Turns: int64(len(c.turns)), Sessions: int64(len(c.sessions)),
-		Titles: int64(len(c.titles)), Calls: int64(len(c.calls)), ServerTime: timeOf(t.now),
+		Titles: int64(len(c.titles)), Calls: int64(len(c.calls)), ServerTime: sqlite.Time(t.now),
 	}
 	for _, turn := range c.turns {
 		var copies int64
-		if err := t.row(`SELECT copies FROM turn WHERE id = ?`, turn).Scan(&copies); err != nil {
+		if err := t.Row(`SELECT copies FROM turn WHERE id = ?`, turn).Scan(&copies); err != nil {
 			return fmt.Errorf("read a turn: %w", err)
 		}
 		if copies > 0 {
@@ -126,8 +127,8 @@ func (t *tx) forgetChosen(c chosen) error {
 // forgetTurn deletes a turn that has no memory, if it is still there.
 func (t *tx) forgetTurn(turn int64) error {
 	var session int64
-	err := t.row(`SELECT session FROM turn WHERE id = ?`, turn).Scan(&session)
-	if ok, err := found(err); err != nil {
+	err := t.Row(`SELECT session FROM turn WHERE id = ?`, turn).Scan(&session)
+	if ok, err := sqlite.Found(err); err != nil {
 		return fmt.Errorf("read a turn: %w", err)
 	} else if !ok {
 		return nil // it went with its memory
@@ -150,16 +151,16 @@ func (t *tx) bury(print []byte) error {
 		return nil
 	}
 	err := t.exec(`INSERT INTO gone (print, forgotten_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, print, t.now)
-	return wrapf(err, "remember what was forgotten")
+	return sqlite.Wrapf(err, "remember what was forgotten")
 }
 
 // buried reports whether any of these was forgotten.
 func (t *tx) buried(prints ...digest) (bool, error) {
 	for _, p := range prints {
 		var one int
-		gone, err := found(t.row(`SELECT 1 FROM gone WHERE print = ?`, p[:]).Scan(&one))
+		gone, err := sqlite.Found(t.Row(`SELECT 1 FROM gone WHERE print = ?`, p[:]).Scan(&one))
 		if err != nil || gone {
-			return gone, wrapf(err, "look for what was forgotten")
+			return gone, sqlite.Wrapf(err, "look for what was forgotten")
 		}
 	}
 	return false, nil
@@ -170,7 +171,7 @@ func titlePrint(title string) digest { return digestOf("title", title) }
 // forgetTitle empties the title of a session, for good.
 func (t *tx) forgetTitle(session int64) error {
 	var title string
-	if err := t.row(`SELECT title FROM session WHERE id = ?`, session).Scan(&title); err != nil {
+	if err := t.Row(`SELECT title FROM session WHERE id = ?`, session).Scan(&title); err != nil {
 		return fmt.Errorf("read a session: %w", err)
 	}
 	if title == "" {
@@ -180,15 +181,15 @@ func (t *tx) forgetTitle(session int64) error {
 	if err := t.bury(print[:]); err != nil {
 		return err
 	}
-	return wrapf(t.exec(`UPDATE session SET title = '' WHERE id = ?`, session), "forget a title")
+	return sqlite.Wrapf(t.exec(`UPDATE session SET title = '' WHERE id = ?`, session), "forget a title")
 }
 
 func (t *tx) forgetCall(id int64) error {
 	var tool string
 	var agent, bytes int64
-	ok, err := found(t.row(`DELETE FROM recall_log WHERE id = ? RETURNING tool, agent, bytes`, id).Scan(&tool, &agent, &bytes))
+	ok, err := sqlite.Found(t.Row(`DELETE FROM recall_log WHERE id = ? RETURNING tool, agent, bytes`, id).Scan(&tool, &agent, &bytes))
 	if err != nil || !ok {
-		return wrapf(err, "forget a call")
+		return sqlite.Wrapf(err, "forget a call")
 	}
 	return t.tallyCalls(tool, agent, -1, -bytes)
 }
@@ -322,8 +323,8 @@ func (t *tx) ids(query string, args ...any) ([]int64, error) {
 		return nil, fmt.Errorf("choose what to forget: %w", err)
 	}
 	rows, err := st.Query(args...)
-	out, err := collectRows(rows, err, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) })
-	return out, wrapf(err, "choose what to forget")
+	out, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) })
+	return out, sqlite.Wrapf(err, "choose what to forget")
 }
 
 // strings runs a query that gives one text a row.
@@ -333,6 +334,6 @@ func (t *tx) strings(query string, args ...any) ([]string, error) {
 		return nil, fmt.Errorf("choose what to forget: %w", err)
 	}
 	rows, err := st.Query(args...)
-	out, err := collectRows(rows, err, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) })
-	return out, wrapf(err, "choose what to forget")
+	out, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) })
+	return out, sqlite.Wrapf(err, "choose what to forget")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // phrase finds words in texts, whatever their case.
@@ -187,7 +188,7 @@ func (t *tx) turnsWith(p *phrase) ([]int64, error) {
 			out = append(out, id)
 		}
 	}
-	return out, wrapf(rows.Err(), "look for words")
+	return out, sqlite.Wrapf(rows.Err(), "look for words")
 }
 
 // rowsWith runs a query of ids and texts, and returns the ids whose text has the
@@ -237,7 +238,7 @@ func (t *tx) eachText(query string, each func(id sql.RawBytes, text string) erro
 			return err
 		}
 	}
-	return wrapf(rows.Err(), "look for words")
+	return sqlite.Wrapf(rows.Err(), "look for words")
 }
 
 // forgetWords empties the remaining texts in which the words stand: requests
@@ -278,12 +279,4 @@ func (t *tx) forgetWords(words string) error {
 func unique(ids []int64) []int64 {
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-// wrapf says what was being done when err happened; nil stays nil.
-func wrapf(err error, doing string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(doing, args...), err)
 }

@@ -1,5 +1,7 @@
 package store
 
+import "ambry.dev/ambry/internal/memory/sqlite"
+
 // A holding is a table, and what forgetting has to do with it. Each table is in
 // the list, so that nobody adds one whose text outlives what was forgotten.
 type holding struct {
@@ -65,7 +67,7 @@ func (t *tx) forgetHeld(memory int64) error {
 			continue
 		}
 		if err := t.exec("DELETE FROM "+h.table+" WHERE "+h.by+" = ?", memory); err != nil {
-			return wrapf(err, "forget what %s holds of a memory", h.table)
+			return sqlite.Wrapf(err, "forget what %s holds of a memory", h.table)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // piece is a conversation ready for the disk.
@@ -100,11 +101,11 @@ func (s *Store) prepare(ctx context.Context, cs []ambry.Conversation) ([]piece, 
 }
 
 func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversation) (piece, bool, error) {
-	r := s.reader(ctx)
+	r := s.readers.Reader(ctx)
 	p := piece{session: c.Session, stamp: stampOf(c)}
 	old, err := sessionOf(r, c.Session.Agent, c.Session.ID)
 	if err != nil {
-		return piece{}, false, failure(err)
+		return piece{}, false, sqlite.Failure(err)
 	}
 	for _, t := range c.Turns {
 		if err := ctx.Err(); err != nil {
@@ -117,7 +118,7 @@ func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversatio
 		}
 		d.hash = hash
 		if same, err := unchanged(r, old.id, d); err != nil {
-			return piece{}, false, failure(err)
+			return piece{}, false, sqlite.Failure(err)
 		} else if same {
 			continue
 		}
@@ -130,11 +131,11 @@ func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversatio
 
 // stampOf returns the latest time that a conversation tells of.
 func stampOf(c ambry.Conversation) int64 {
-	latest := max(millis(c.Session.StartedAt), millis(c.Session.EndedAt))
+	latest := max(sqlite.Millis(c.Session.StartedAt), sqlite.Millis(c.Session.EndedAt))
 	for _, t := range c.Turns {
-		latest = max(latest, millis(t.At))
+		latest = max(latest, sqlite.Millis(t.At))
 		for _, m := range t.Messages {
-			latest = max(latest, millis(m.At))
+			latest = max(latest, sqlite.Millis(m.At))
 		}
 	}
 	return latest
@@ -142,19 +143,19 @@ func stampOf(c ambry.Conversation) int64 {
 
 // unchanged reports whether the memory holds a turn just as this session sends
 // it, and from the same place.
-func unchanged(r rower, session int64, d draft) (bool, error) {
+func unchanged(r sqlite.Rower, session int64, d draft) (bool, error) {
 	if session == 0 {
 		return false, nil
 	}
 	var hash []byte
 	var at ambry.Source
-	err := r.row(`SELECT coalesce(c.hash, t.hash), coalesce(f.path, ''), coalesce(c.line, t.line),
+	err := r.Row(`SELECT coalesce(c.hash, t.hash), coalesce(f.path, ''), coalesce(c.line, t.line),
 			coalesce(c.start, t.start), coalesce(c.stop, t.stop), coalesce(c.row, t.row)
 		FROM turn AS t LEFT JOIN copy AS c ON c.turn = t.id AND c.session = ?2
 			LEFT JOIN source AS f ON f.id = iif(c.turn IS NULL, t.source, c.source)
 		WHERE t.key = ?1 AND (c.turn IS NOT NULL OR t.session = ?2)`, d.key[:], session).Scan(
 		&hash, &at.Path, &at.Line, &at.Offset, &at.End, &at.Row)
-	ok, err := found(err)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return false, fmt.Errorf("look for a turn: %w", err)
 	}
@@ -205,9 +206,9 @@ func (t *tx) allForgotten(s session, drafts []draft) (bool, error) {
 	}
 	if s.id != 0 {
 		var turns int64
-		err := t.row(`SELECT turns FROM session WHERE id = ?`, s.id).Scan(&turns)
+		err := t.Row(`SELECT turns FROM session WHERE id = ?`, s.id).Scan(&turns)
 		if err != nil || turns > 0 {
-			return false, wrapf(err, "read a session")
+			return false, sqlite.Wrapf(err, "read a session")
 		}
 	}
 	for i := range drafts {
@@ -292,12 +293,12 @@ type heldTurn struct {
 // held looks a turn up by its key.
 func (t *tx) held(key digest) (heldTurn, bool, error) {
 	h := heldTurn{counts: counts{turns: 1}}
-	err := t.row(`SELECT id, external, part, session, copies, hash, messages, calls, input, cached, output,
+	err := t.Row(`SELECT id, external, part, session, copies, hash, messages, calls, input, cached, output,
 			source, line, start, stop, row FROM turn WHERE key = ?`, key[:]).Scan(
 		&h.id, &h.external, &h.part, &h.session, &h.copies, &h.hash, &h.counts.messages, &h.counts.calls,
 		&h.counts.input, &h.counts.cached, &h.counts.output,
 		&h.place.source, &h.place.line, &h.place.start, &h.place.stop, &h.place.row)
-	ok, err := found(err)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return heldTurn{}, false, fmt.Errorf("look for a turn: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // indexVersion grows when the terms, the columns or their weights change; an index
@@ -37,7 +38,7 @@ type scope struct {
 // terms are the words of the column scope. They begin with a dot, as no word of
 // a text does, so that neither is taken for the other.
 func (s scope) terms() string {
-	at := timeOf(s.created)
+	at := sqlite.Time(s.created)
 	out := []string{layerTerm(s.layer), agentTerm(s.agent), dayTerm(at), monthTerm(at)}
 	if s.project != 0 {
 		out = append(out, projectTerm(s.project))

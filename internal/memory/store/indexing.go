@@ -14,6 +14,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 //go:embed schema/index.sql
@@ -45,7 +46,7 @@ func (w *writer) openIndex(ctx context.Context) error {
 	}
 	var version int64
 	err = w.conn.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'index'`).Scan(&version)
-	ok, err := found(err)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return fmt.Errorf("read the version of the text index: %w", err)
 	}
@@ -93,7 +94,7 @@ type querier interface {
 // listedIndex opens the files that the tables name.
 func listedIndex(ctx context.Context, db querier, c index.Config) (*index.Index, error) {
 	rows, err := db.QueryContext(ctx, `SELECT id, seq, mark FROM index_file`)
-	files, err := collectRows(rows, err, func(rows *sql.Rows) (f index.Segment, err error) {
+	files, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (f index.Segment, err error) {
 		var mark []byte
 		err = rows.Scan(&f.ID, &f.Seq, &mark)
 		f.Mark = string(mark)
@@ -102,7 +103,7 @@ func listedIndex(ctx context.Context, db querier, c index.Config) (*index.Index,
 	if err != nil {
 		return nil, fmt.Errorf("read the list of index files: %w", err)
 	}
-	gone, err := column[int64](db.QueryContext(ctx, `SELECT memory FROM index_gone`))
+	gone, err := sqlite.Column[int64](db.QueryContext(ctx, `SELECT memory FROM index_gone`))
 	if err != nil {
 		return nil, fmt.Errorf("read what is not to be found: %w", err)
 	}
@@ -120,11 +121,11 @@ func checkIndex(ctx context.Context, db *sql.DB, path string) error {
 	if err := x.Verify(); err != nil {
 		return err
 	}
-	todo, err := column[int64](db.QueryContext(ctx, `SELECT memory FROM index_todo`))
+	todo, err := sqlite.Column[int64](db.QueryContext(ctx, `SELECT memory FROM index_todo`))
 	if err != nil {
 		return err
 	}
-	rows, err := column[int64](db.QueryContext(ctx, `SELECT id FROM memory ORDER BY id`))
+	rows, err := sqlite.Column[int64](db.QueryContext(ctx, `SELECT id FROM memory ORDER BY id`))
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func checkIndex(ctx context.Context, db *sql.DB, path string) error {
 func (w *writer) catchUp() error {
 	t := &tx{w: w, ctx: context.Background()}
 	for after := int64(0); ; {
-		batch, err := column[int64](w.conn.QueryContext(t.ctx, `SELECT memory FROM index_todo WHERE memory > ? ORDER BY memory LIMIT ?`, after, rebuildBatch))
+		batch, err := sqlite.Column[int64](w.conn.QueryContext(t.ctx, `SELECT memory FROM index_todo WHERE memory > ? ORDER BY memory LIMIT ?`, after, rebuildBatch))
 		if err != nil {
 			return fmt.Errorf("read what to index: %w", err)
 		}
@@ -237,7 +238,7 @@ func (s *Store) VerifyIndex(ctx context.Context) error {
 		if err := s.index.Verify(); err != nil {
 			return err
 		}
-		rows, err := column[int64](w.conn.QueryContext(ctx, `SELECT id FROM memory ORDER BY id`))
+		rows, err := sqlite.Column[int64](w.conn.QueryContext(ctx, `SELECT id FROM memory ORDER BY id`))
 		if err == nil && !slices.Equal(rows, s.index.Docs()) {
 			err = ambry.MemoryUnavailable.Errorf("the text index does not have what the memory has")
 		}

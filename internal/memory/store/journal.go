@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Call is something that was asked of the memory. It must be free of secrets.
@@ -111,7 +112,7 @@ func (j *journal) flush(ctx context.Context) error {
 	select {
 	case j.flushes <- written:
 	case <-j.done:
-		return errClosed
+		return sqlite.ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -148,7 +149,7 @@ func (s *Store) record(calls []Call) error {
 		}
 		return t.pruneLog()
 	})
-	if err != nil && !errors.Is(err, errClosed) {
+	if err != nil && !errors.Is(err, sqlite.ErrClosed) {
 		s.log.Warn("calls are missing in the log", "calls", len(calls), "err", err)
 	}
 	return err

@@ -102,7 +102,7 @@ func TestCloseWritesWhatIsQueued(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, path, `SELECT public FROM recall_log`); got != "last" {
+	if got := valueIn(t, path, `SELECT public FROM recall_log`); got != "last" {
 		t.Errorf("got %q", got)
 	}
 	s.Record(call("too late", time.Now())) // must do no harm
@@ -160,7 +160,7 @@ func TestLogIsBounded(t *testing.T) {
 		`SELECT sum(n) || ' ' || sum(hits) FROM recall_day`: "401 401",
 		`SELECT sum(n) FROM recall_time`:                    "401",
 	} {
-		if got := value(t, path, query); got != want {
+		if got := valueIn(t, path, query); got != want {
 			t.Errorf("%s: got %s, want %s", query, got, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // liveSession is a session that an agent opened.
@@ -33,12 +34,12 @@ func madeUp(prefix, key string) string {
 
 // liveBy finds the session that was opened under an id. Of two agents that use
 // the same id it is that of agent, or the one that is open and newer.
-func liveBy(r rower, id, agent string) (liveSession, bool, error) {
+func liveBy(r sqlite.Rower, id, agent string) (liveSession, bool, error) {
 	var l liveSession
-	err := r.row(`SELECT `+sessionColumns+`, l.closed_at FROM `+sessionTables+` JOIN live_session AS l ON l.session = s.id
+	err := r.Row(`SELECT `+sessionColumns+`, l.closed_at FROM `+sessionTables+` JOIN live_session AS l ON l.session = s.id
 		WHERE s.external = ?1 AND (?2 = '' OR a.name = ?2)
 		ORDER BY l.closed_at = 0 DESC, l.opened_at DESC LIMIT 1`, id, agent).Scan(append(l.fields(), &l.closed)...)
-	ok, err := found(err)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return liveSession{}, false, fmt.Errorf("look for a session: %w", err)
 	}
@@ -64,7 +65,7 @@ func (s *Store) OpenSession(ctx context.Context, o ambry.SessionOpen, key string
 			l, resumed, err := t.openSession(o, id)
 			out = ambry.SessionOpened{
 				SessionID: l.external, EpisodeID: episodeID(l.session), Source: l.agent,
-				Status: ambry.SessionIsOpen, Resumed: resumed, ServerTime: timeOf(t.now),
+				Status: ambry.SessionIsOpen, Resumed: resumed, ServerTime: sqlite.Time(t.now),
 			}
 			return err
 		})
@@ -80,7 +81,7 @@ func (s *Store) OpenSession(ctx context.Context, o ambry.SessionOpen, key string
 func (t *tx) openSession(o ambry.SessionOpen, fresh string) (liveSession, bool, error) {
 	id := o.SessionID
 	if id == "" && o.SessionKey != "" {
-		_, err := found(t.row(`SELECT s.external FROM live_session AS l JOIN session AS s ON s.id = l.session
+		_, err := sqlite.Found(t.Row(`SELECT s.external FROM live_session AS l JOIN session AS s ON s.id = l.session
 			JOIN agent AS a ON a.id = s.agent WHERE l.key = ? AND l.key <> '' AND l.closed_at = 0 AND a.name = ?
 			ORDER BY l.opened_at DESC LIMIT 1`, o.SessionKey, o.Source).Scan(&id))
 		if err != nil {
@@ -100,7 +101,7 @@ func (t *tx) openSession(o ambry.SessionOpen, fresh string) (liveSession, bool, 
 	}
 	piece := ambry.Session{Cwd: o.WorkspacePath, Branch: o.Branch, Title: o.Title, Model: o.Model, Background: old.background, Archived: old.archived}
 	if old.id == 0 {
-		piece.StartedAt = timeOf(t.now)
+		piece.StartedAt = sqlite.Time(t.now)
 	}
 	s := old.with(piece, t.now)
 	if o.Title == "" && o.Model == "" {
@@ -140,7 +141,7 @@ func (s *Store) CloseSession(ctx context.Context, id string, c ambry.SessionClos
 			}
 			out = ambry.SessionClosed{
 				OK: true, SessionID: l.external, Status: ambry.SessionIsClosed,
-				Episodes: []string{episodeID(l.session)}, ServerTime: timeOf(t.now),
+				Episodes: []string{episodeID(l.session)}, ServerTime: sqlite.Time(t.now),
 			}
 			return nil
 		})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // The states of a turn that an agent told of; see the schema.
@@ -37,9 +38,9 @@ func (l *liveTurn) fields() []any {
 	return []any{&l.id, &l.session, &l.external, &l.state, &l.turn, &l.query, &l.started, &l.said}
 }
 
-func liveTurnOf(r rower, session int64, id string) (liveTurn, error) {
+func liveTurnOf(r sqlite.Rower, session int64, id string) (liveTurn, error) {
 	l := liveTurn{session: session, external: id}
-	_, err := found(r.row(`SELECT `+liveTurnColumns+` FROM live_turn WHERE session = ? AND external = ?`, session, id).Scan(l.fields()...))
+	_, err := sqlite.Found(r.Row(`SELECT `+liveTurnColumns+` FROM live_turn WHERE session = ? AND external = ?`, session, id).Scan(l.fields()...))
 	if err != nil {
 		return liveTurn{}, fmt.Errorf("look for a turn that was told of: %w", err)
 	}
@@ -116,10 +117,10 @@ func (t *tx) liveFor(id, agent string) (liveSession, error) {
 // Session looks for an open session before something is asked for it. It may be
 // unknown if the agent is named.
 func (s *Store) Session(ctx context.Context, id, agent string) (string, error) {
-	l, ok, err := liveBy(s.reader(ctx), id, agent)
+	l, ok, err := liveBy(s.readers.Reader(ctx), id, agent)
 	switch {
 	case err != nil:
-		return "", s.unread(ctx, err)
+		return "", s.readers.Kind(ctx, err)
 	case !ok && agent == "":
 		return "", noSession(id)
 	case !ok:
@@ -134,7 +135,7 @@ func (s *Store) Session(ctx context.Context, id, agent string) (string, error) {
 // if the agent is named.
 func (s *Store) Began(ctx context.Context, session, agent, turn string) (Began, error) {
 	out := Began{Session: session, Agent: agent, Turn: turn}
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		l, ok, err := liveBy(r, session, agent)
 		switch {
 		case err != nil:
@@ -149,12 +150,12 @@ func (s *Store) Began(ctx context.Context, session, agent, turn string) (Began, 
 		if err != nil {
 			return err
 		}
-		out.Query, out.At = known.query, timeOf(known.started)
+		out.Query, out.At = known.query, sqlite.Time(known.started)
 		if known.turn == 0 {
 			return nil
 		}
 		var packed []byte
-		if err := r.row(`SELECT body FROM turn WHERE id = ?`, known.turn).Scan(&packed); err != nil {
+		if err := r.Row(`SELECT body FROM turn WHERE id = ?`, known.turn).Scan(&packed); err != nil {
 			return fmt.Errorf("read a turn: %w", err)
 		}
 		b, err := s.unpack(packed)
@@ -242,7 +243,7 @@ var errTurnForgotten = ambry.Gone.Errorf("what this turn said was forgotten")
 
 // tell adds a turn, unless the agent's log has told of it already.
 func (t *tx) tell(s session, l liveTurn, d *draft) (liveTurn, error) {
-	l.started = millis(d.turn.At)
+	l.started = sqlite.Millis(d.turn.At)
 	read, err := t.readTwin(s, l, d)
 	if err != nil {
 		return l, err
@@ -259,7 +260,7 @@ func (t *tx) tell(s session, l liveTurn, d *draft) (liveTurn, error) {
 		if err := t.addTurn(s, d); err != nil {
 			return l, err
 		}
-		if err := t.row(`SELECT id FROM turn WHERE key = ?`, d.key[:]).Scan(&l.turn); err != nil {
+		if err := t.Row(`SELECT id FROM turn WHERE key = ?`, d.key[:]).Scan(&l.turn); err != nil {
 			return l, fmt.Errorf("read a turn: %w", err)
 		}
 	}
@@ -289,13 +290,13 @@ func (t *tx) tellAgain(s session, d *draft) error {
 func (t *tx) completed(s session, l liveTurn, d *draft) (ambry.TurnCompleted, error) {
 	out := ambry.TurnCompleted{
 		TurnID: d.turn.ID, SessionID: s.external, EpisodeID: episodeID(s),
-		Known: l.state == turnRead, Jobs: []ambry.Job{}, ServerTime: timeOf(t.now),
+		Known: l.state == turnRead, Jobs: []ambry.Job{}, ServerTime: sqlite.Time(t.now),
 	}
 	var key []byte
-	err := t.row(`SELECT t.key, coalesce(m.public, '') FROM turn AS t LEFT JOIN memory AS m ON m.turn = t.id WHERE t.id = ?`, l.turn).Scan(&key, &out.MemoryID)
+	err := t.Row(`SELECT t.key, coalesce(m.public, '') FROM turn AS t LEFT JOIN memory AS m ON m.turn = t.id WHERE t.id = ?`, l.turn).Scan(&key, &out.MemoryID)
 	out.RawTurnID = rawTurnID(key)
 	if err == nil {
-		err = t.row(`SELECT coalesce(max(seq), 0) FROM change`).Scan(&out.ChangeSeq)
+		err = t.Row(`SELECT coalesce(max(seq), 0) FROM change`).Scan(&out.ChangeSeq)
 	}
 	if err != nil {
 		return ambry.TurnCompleted{}, fmt.Errorf("read a completed turn: %w", err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // The sizes of a part of the log.
@@ -33,17 +34,17 @@ func (s *Store) Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error)
 	if err != nil {
 		return ambry.Logs{}, err
 	}
-	err = s.snapshot(ctx, func(r reader) error {
-		if err := r.row(`SELECT coalesce(sum(n), 0) FROM recall_tally`+counted.where(), counted.args...).Scan(&out.Total); err != nil {
+	err = s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+		if err := r.Row(`SELECT coalesce(sum(n), 0) FROM recall_tally`+counted.where(), counted.args...).Scan(&out.Total); err != nil {
 			return fmt.Errorf("count calls: %w", err)
 		}
-		rows, err := r.rows(`SELECT l.public, l.tool, a.name, l.session, l.turn, l.input, l.output, l.took, l.failed, l.at
+		rows, err := r.Rows(`SELECT l.public, l.tool, a.name, l.session, l.turn, l.input, l.output, l.took, l.failed, l.at
 			FROM recall_log AS l JOIN agent AS a ON a.id = l.agent`+listed.where()+` ORDER BY l.id DESC LIMIT ? OFFSET ?`,
 			append(listed.args, out.Limit, out.Offset)...)
-		if out.Logs, err = collectRows(rows, err, scanCall); err != nil {
+		if out.Logs, err = sqlite.Collect(rows, err, scanCall); err != nil {
 			return fmt.Errorf("list calls: %w", err)
 		}
-		return r.judged(out.Logs)
+		return judged(r, out.Logs)
 	})
 	if err != nil {
 		return ambry.Logs{}, err
@@ -81,12 +82,12 @@ func scanCall(rows *sql.Rows) (c ambry.LoggedCall, err error) {
 	var took, at int64
 	var failed bool
 	err = rows.Scan(&c.ID, &c.Tool, &c.Agent, &c.SessionID, &c.TurnID, &c.Input, &c.Output, &took, &failed, &at)
-	c.DurationMs, c.Success, c.CalledAt = float64(took)/1000, !failed, timeOf(at)
+	c.DurationMs, c.Success, c.CalledAt = float64(took)/1000, !failed, sqlite.Time(at)
 	return c, err
 }
 
 // judged adds to searches what became of the memories that they returned.
-func (r reader) judged(calls []ambry.LoggedCall) error {
+func judged(r sqlite.Reader, calls []ambry.LoggedCall) error {
 	at := make(map[string]*ambry.LoggedCall, len(calls))
 	ids := make([]string, len(calls))
 	for i := range calls {
@@ -100,13 +101,13 @@ func (r reader) judged(calls []ambry.LoggedCall) error {
 		search string
 		ambry.LoggedUse
 	}
-	rows, err := r.rows(`SELECT f.search, m.public, f.verdict, f.note, f.at FROM json_each(?) AS j
+	rows, err := r.Rows(`SELECT f.search, m.public, f.verdict, f.note, f.at FROM json_each(?) AS j
 		CROSS JOIN feedback AS f INDEXED BY feedback_by_search ON f.search = j.value AND f.search <> ''
 		JOIN memory AS m ON m.id = f.memory ORDER BY f.at, m.id`, string(list))
-	uses, err := collectRows(rows, err, func(rows *sql.Rows) (u use, err error) {
+	uses, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (u use, err error) {
 		var at int64
 		err = rows.Scan(&u.search, &u.ID, &u.Verdict, &u.Note, &at)
-		u.At = timeOf(at)
+		u.At = sqlite.Time(at)
 		return u, err
 	})
 	if err != nil {
@@ -135,10 +136,10 @@ func (s *Store) Given(ctx context.Context, session string) ([]Given, error) {
 		turn, output string
 	}
 	var out []Given
-	err := s.read(ctx, func(r reader) error {
-		rows, err := r.rows(`SELECT turn, output FROM recall_log WHERE session = ? AND session <> '' AND failed = 0
+	err := s.readers.Read(ctx, func(r sqlite.Reader) error {
+		rows, err := r.Rows(`SELECT turn, output FROM recall_log WHERE session = ? AND session <> '' AND failed = 0
 			ORDER BY id DESC LIMIT ?`, session, maxGiven)
-		calls, err := collectRows(rows, err, scanTwo(func(turn, output string) call { return call{turn, output} }))
+		calls, err := sqlite.Collect(rows, err, sqlite.ScanTwo(func(turn, output string) call { return call{turn, output} }))
 		if err != nil {
 			return fmt.Errorf("read the calls of a session: %w", err)
 		}

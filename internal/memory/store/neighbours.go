@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // What a turn is about often stands in the turns around it: "yes, do that" comes
@@ -65,7 +67,7 @@ func (t *tx) gist(turn int64) (gist, error) {
 		return g, nil
 	}
 	var packed []byte
-	if err := t.row(`SELECT body FROM turn WHERE id = ?`, turn).Scan(&packed); err != nil {
+	if err := t.Row(`SELECT body FROM turn WHERE id = ?`, turn).Scan(&packed); err != nil {
 		return gist{}, fmt.Errorf("read a turn: %w", err)
 	}
 	b, err := t.w.store.unpack(packed)
@@ -97,7 +99,7 @@ func (t *tx) moved(turn int64) error {
 
 func (t *tx) position(turn int64) (position, error) {
 	p := position{turn: turn}
-	if err := t.row(`SELECT session, at, start FROM turn WHERE id = ?`, turn).Scan(&p.session, &p.at, &p.start); err != nil {
+	if err := t.Row(`SELECT session, at, start FROM turn WHERE id = ?`, turn).Scan(&p.session, &p.at, &p.start); err != nil {
 		return position{}, fmt.Errorf("read the place of a turn: %w", err)
 	}
 	return p, nil
@@ -239,7 +241,7 @@ func (t *tx) positions(session int64, where string, args ...any) ([]position, er
 		return nil, fmt.Errorf("read the places of turns: %w", err)
 	}
 	rows, err := s.Query(append([]any{session}, args...)...)
-	out, err := collectRows(rows, err, func(rows *sql.Rows) (position, error) {
+	out, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (position, error) {
 		p := position{session: session}
 		return p, rows.Scan(&p.at, &p.start, &p.turn)
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Add adds a note and returns it as a memory. The id of a note with a key is
@@ -58,7 +59,7 @@ func (s *scribe) note(n ambry.Note) content {
 	if c.title == "" {
 		c.title = shorten(n.Content, titleRunes)
 	}
-	c.at = millis(n.CreatedAt)
+	c.at = sqlite.Millis(n.CreatedAt)
 	c.terms = s.noteTerms(n.Title, n.Tags, n.Content)
 	return c
 }
@@ -112,7 +113,7 @@ func (t *tx) noteAgain(public string) (ambry.Memory, bool, error) {
 		return ambry.Memory{}, false, err
 	}
 	var one int
-	gone, err := found(t.row(`SELECT 1 FROM tombstone WHERE public = ?`, public).Scan(&one))
+	gone, err := sqlite.Found(t.Row(`SELECT 1 FROM tombstone WHERE public = ?`, public).Scan(&one))
 	if err != nil {
 		return ambry.Memory{}, false, fmt.Errorf("look for a tombstone: %w", err)
 	}
@@ -168,8 +169,8 @@ func (t *tx) once(key string, print digest, about string, answer any, do func() 
 		return err
 	}
 	var known, stored []byte
-	err := t.row(`SELECT fingerprint, answer FROM idempotency WHERE key = ?`, key).Scan(&known, &stored)
-	ok, err := found(err)
+	err := t.Row(`SELECT fingerprint, answer FROM idempotency WHERE key = ?`, key).Scan(&known, &stored)
+	ok, err := sqlite.Found(err)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for a key: %w", err)
@@ -299,8 +300,8 @@ func (t *tx) rewrite(old, m memoryRow) error {
 // memory reads what the writer needs to know of a memory.
 func (t *tx) memory(public string) (memoryRow, error) {
 	var m memoryRow
-	err := t.row(`SELECT `+memoryRowColumns+` FROM memory WHERE public = ?`, public).Scan(m.fields()...)
-	ok, err := found(err)
+	err := t.Row(`SELECT `+memoryRowColumns+` FROM memory WHERE public = ?`, public).Scan(m.fields()...)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return memoryRow{}, fmt.Errorf("read a memory: %w", err)
 	}

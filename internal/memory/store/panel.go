@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // PageSize is how many rows a page has.
@@ -17,20 +18,20 @@ const PageSize = 20
 // Overview is read from counters only.
 func (s *Store) Overview(ctx context.Context) (ambry.Overview, error) {
 	o := ambry.Overview{Daily: []ambry.DayCount{}, Sources: []ambry.SourceCount{}, ServerTime: s.now().UTC()}
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		c := &o.Counts
-		err := r.row(`SELECT sessions, turns, messages, calls, input, cached, output, (SELECT count(*) FROM project) FROM total`).Scan(
+		err := r.Row(`SELECT sessions, turns, messages, calls, input, cached, output, (SELECT count(*) FROM project) FROM total`).Scan(
 			&c.Sessions, &c.Turns, &c.Messages, &c.ToolCalls, &o.Tokens.Input, &o.Tokens.Cached, &o.Tokens.Output, &c.Projects)
 		if err != nil {
 			return fmt.Errorf("read totals: %w", err)
 		}
-		if err := r.layers(c); err != nil {
+		if err := layers(r, c); err != nil {
 			return err
 		}
-		if o.Sources, err = r.shares(c.Memories); err != nil {
+		if o.Sources, err = shares(r, c.Memories); err != nil {
 			return err
 		}
-		o.Daily, err = r.days()
+		o.Daily, err = days(r)
 		return err
 	})
 	if err != nil {
@@ -40,13 +41,13 @@ func (s *Store) Overview(ctx context.Context) (ambry.Overview, error) {
 	return o, nil
 }
 
-func (r reader) layers(c *ambry.OverviewCounts) error {
+func layers(r sqlite.Reader, c *ambry.OverviewCounts) error {
 	type count struct {
 		layer ambry.Layer
 		n     int64
 	}
-	rows, err := r.rows(`SELECT layer, sum(n) FROM tally GROUP BY layer`)
-	found, err := collectRows(rows, err, scanTwo(func(layer ambry.Layer, n int64) count { return count{layer, n} }))
+	rows, err := r.Rows(`SELECT layer, sum(n) FROM tally GROUP BY layer`)
+	found, err := sqlite.Collect(rows, err, sqlite.ScanTwo(func(layer ambry.Layer, n int64) count { return count{layer, n} }))
 	if err != nil {
 		return fmt.Errorf("read layers: %w", err)
 	}
@@ -65,10 +66,10 @@ func (r reader) layers(c *ambry.OverviewCounts) error {
 }
 
 // shares returns the agents with their part of all memories, largest first.
-func (r reader) shares(all int64) ([]ambry.SourceCount, error) {
-	rows, err := r.rows(`SELECT a.name, sum(c.n) AS n FROM tally AS c JOIN agent AS a ON a.id = c.agent
+func shares(r sqlite.Reader, all int64) ([]ambry.SourceCount, error) {
+	rows, err := r.Rows(`SELECT a.name, sum(c.n) AS n FROM tally AS c JOIN agent AS a ON a.id = c.agent
 		GROUP BY a.id HAVING sum(c.n) > 0 ORDER BY n DESC, a.name`)
-	out, err := collectRows(rows, err, scanTwo(func(name string, n int64) ambry.SourceCount {
+	out, err := sqlite.Collect(rows, err, sqlite.ScanTwo(func(name string, n int64) ambry.SourceCount {
 		return ambry.SourceCount{Source: name, Count: n, Percentage: 100 * float64(n) / float64(max(all, 1))}
 	}))
 	if err != nil {
@@ -80,9 +81,9 @@ func (r reader) shares(all int64) ([]ambry.SourceCount, error) {
 // maxDays is how many days the overview goes back.
 const maxDays = 371
 
-func (r reader) days() ([]ambry.DayCount, error) {
-	rows, err := r.rows(`SELECT day, n FROM (SELECT day, n FROM day WHERE n > 0 ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
-	out, err := collectRows(rows, err, scanTwo(func(day, n int64) ambry.DayCount {
+func days(r sqlite.Reader) ([]ambry.DayCount, error) {
+	rows, err := r.Rows(`SELECT day, n FROM (SELECT day, n FROM day WHERE n > 0 ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
+	out, err := sqlite.Collect(rows, err, sqlite.ScanTwo(func(day, n int64) ambry.DayCount {
 		return ambry.DayCount{Date: dateOf(day), Count: n}
 	}))
 	if err != nil {
@@ -159,9 +160,9 @@ func (s *Store) ItemsOf(ctx context.Context, rows []int64, q ambry.ItemsQuery) (
 // number.
 func (s *Store) items(ctx context.Context, page int, c conditions, count string, args []any) (ambry.Items, error) {
 	out := ambry.Items{Items: []ambry.Memory{}}
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var total int64
-		if err := r.row(count, args...).Scan(&total); err != nil {
+		if err := r.Row(count, args...).Scan(&total); err != nil {
 			return fmt.Errorf("count memories: %w", err)
 		}
 		var offset int64
@@ -169,10 +170,10 @@ func (s *Store) items(ctx context.Context, page int, c conditions, count string,
 		if offset >= total {
 			return nil
 		}
-		rows, err := r.rows(`SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE m.id IN (
+		rows, err := r.Rows(`SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE m.id IN (
 				SELECT m.id FROM memory AS m`+c.where()+` ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?)
 			ORDER BY m.created_at DESC, m.id DESC`, append(c.args, PageSize, offset)...)
-		out.Items, err = collectRows(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return scanMemory(rows) })
+		out.Items, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return scanMemory(rows) })
 		if err != nil {
 			return fmt.Errorf("list memories: %w", err)
 		}

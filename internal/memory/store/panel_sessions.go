@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 const summaryColumns = sessionColumns + `, s.turns, s.messages, s.calls, s.input, s.cached, s.output,
@@ -14,7 +15,7 @@ const summaryColumns = sessionColumns + `, s.turns, s.messages, s.calls, s.input
 
 // scanSummary reads summaryColumns. A session that its agent gave no title has
 // that of its first turn.
-func scanSummary(row scanner) (ambry.SessionSummary, error) {
+func scanSummary(row sqlite.Scanner) (ambry.SessionSummary, error) {
 	var s session
 	var out ambry.SessionSummary
 	var title string
@@ -34,7 +35,7 @@ func scanSummary(row scanner) (ambry.SessionSummary, error) {
 // first.
 func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error) {
 	out := ambry.Sessions{Sessions: []ambry.SessionSummary{}}
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var c conditions
 		c.add("s.turns > 0")
 		if q.Agent != "" {
@@ -48,7 +49,7 @@ func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sess
 			count = `SELECT sessions FROM total`
 		}
 		var total int64
-		if err := r.row(count, c.args...).Scan(&total); err != nil {
+		if err := r.Row(count, c.args...).Scan(&total); err != nil {
 			return fmt.Errorf("count sessions: %w", err)
 		}
 		var offset int64
@@ -56,10 +57,10 @@ func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sess
 		if offset >= total {
 			return nil
 		}
-		rows, err := r.rows(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id IN (
+		rows, err := r.Rows(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id IN (
 				SELECT s.id FROM session AS s`+c.where()+` ORDER BY s.ended_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.ended_at DESC, s.id DESC`, append(c.args, PageSize, offset)...)
-		out.Sessions, err = collectRows(rows, err, func(rows *sql.Rows) (ambry.SessionSummary, error) { return scanSummary(rows) })
+		out.Sessions, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.SessionSummary, error) { return scanSummary(rows) })
 		if err != nil {
 			return fmt.Errorf("list sessions: %w", err)
 		}
@@ -76,26 +77,26 @@ func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sess
 // with the newer turns.
 func (s *Store) Transcript(ctx context.Context, external string, page int) (ambry.Transcript, error) {
 	out := ambry.Transcript{Turns: []ambry.Turn{}}
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var id int64
-		err := r.row(`SELECT id FROM session WHERE external = ? ORDER BY turns > 0 DESC, ended_at DESC, id DESC LIMIT 1`, external).Scan(&id)
-		ok, err := found(err)
+		err := r.Row(`SELECT id FROM session WHERE external = ? ORDER BY turns > 0 DESC, ended_at DESC, id DESC LIMIT 1`, external).Scan(&id)
+		ok, err := sqlite.Found(err)
 		if err != nil {
 			return fmt.Errorf("look for a session: %w", err)
 		}
 		if !ok {
 			return ambry.NotFound.Errorf("there is no session %q", head(external, 64))
 		}
-		out.Session, err = scanSummary(r.row(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id = ?`, id))
+		out.Session, err = scanSummary(r.Row(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id = ?`, id))
 		if err != nil {
 			return fmt.Errorf("read a session: %w", err)
 		}
 		var offset int64
 		out.Page, offset = s.page(page, out.Session.Turns)
-		rows, err := r.rows(`SELECT t.external, t.part, coalesce(f.path, ''), t.line, t.start, t.stop, t.row, t.body
+		rows, err := r.Rows(`SELECT t.external, t.part, coalesce(f.path, ''), t.line, t.start, t.stop, t.row, t.body
 			FROM turn AS t LEFT JOIN source AS f ON f.id = t.source WHERE t.session = ?
 			ORDER BY t.at, t.start, t.id LIMIT ? OFFSET ?`, id, PageSize, offset)
-		out.Turns, err = collectRows(rows, err, s.scanTurn)
+		out.Turns, err = sqlite.Collect(rows, err, s.scanTurn)
 		if err != nil {
 			return fmt.Errorf("read turns: %w", err)
 		}

@@ -14,7 +14,7 @@ import (
 // plan returns the steps of a query in the order in which SQLite nests them.
 func plan(t *testing.T, s *Store, query string) []string {
 	t.Helper()
-	rows, err := s.readers.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
+	rows, err := s.readers.Reader(t.Context()).Rows("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
 	if err != nil {
 		t.Fatalf("%v in %s", err, query)
 	}
@@ -125,10 +125,10 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 			t.Fatalf("call %d: %v", i, err)
 		}
 	}
-	if len(s.statements) < len(calls) {
-		t.Fatalf("only %d statements were seen", len(s.statements))
+	if queries := s.readers.Queries(); len(queries) < len(calls) {
+		t.Fatalf("only %d statements were seen", len(queries))
 	}
-	for query := range s.statements {
+	for _, query := range s.readers.Queries() {
 		ordered := strings.Contains(query, "LIMIT ?")
 		steps := plan(t, s, query)
 		sorted := slices.Contains(steps, "USE TEMP B-TREE FOR ORDER BY")

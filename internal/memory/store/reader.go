@@ -3,143 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
-
-// reader runs queries on a connection that reads. Their statements are prepared
-// once and kept.
-type reader struct {
-	ctx    context.Context
-	store  *Store
-	tx     *sql.Tx   // nil: each query on a connection of its own
-	missed *[]string // queries of tx that were not prepared yet
-}
-
-func (s *Store) reader(ctx context.Context) reader { return reader{ctx: ctx, store: s} }
-
-func (r reader) row(query string, args ...any) scanner {
-	st, err := r.statement(query)
-	if err != nil {
-		return failed{err}
-	}
-	return st.QueryRowContext(r.ctx, args...)
-}
-
-func (r reader) rows(query string, args ...any) (*sql.Rows, error) {
-	st, err := r.statement(query)
-	if err != nil {
-		return nil, err
-	}
-	return st.QueryContext(r.ctx, args...)
-}
-
-// statement returns query, prepared once for all readers.
-func (r reader) statement(query string) (*sql.Stmt, error) {
-	if r.tx == nil {
-		return r.store.prepared(r.ctx, query)
-	}
-	if st := r.store.statement(query); st != nil {
-		return r.tx.StmtContext(r.ctx, st), nil
-	}
-	// To prepare it for all would take another connection than that of tx, for
-	// which others may wait who hold theirs.
-	*r.missed = append(*r.missed, query)
-	return r.tx.PrepareContext(r.ctx, query)
-}
-
-// statement returns query if it was prepared before.
-func (s *Store) statement(query string) *sql.Stmt {
-	s.statementsMu.Lock()
-	defer s.statementsMu.Unlock()
-	return s.statements[query]
-}
-
-// prepared returns query, prepared once. It waits for a connection.
-func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
-	if st := s.statement(query); st != nil {
-		return st, nil
-	}
-	st, err := s.readers.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	s.statementsMu.Lock()
-	defer s.statementsMu.Unlock()
-	if other := s.statements[query]; other != nil {
-		_ = st.Close()
-		return other, nil
-	}
-	s.statements[query] = st
-	return st, nil
-}
-
-// read runs f, whose queries may each see a newer state than the one before.
-func (s *Store) read(ctx context.Context, f func(reader) error) error {
-	if err := f(s.reader(ctx)); err != nil {
-		return s.unread(ctx, err)
-	}
-	return nil
-}
-
-// snapshot runs f on one state of the memory, however many queries it makes.
-func (s *Store) snapshot(ctx context.Context, f func(reader) error) error {
-	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return s.unread(ctx, err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	var missed []string
-	if err := f(reader{ctx: ctx, store: s, tx: tx, missed: &missed}); err != nil {
-		return s.unread(ctx, err)
-	}
-	_ = tx.Rollback()
-	for _, query := range missed {
-		_, _ = s.prepared(ctx, query) // for the next one who asks; this one was answered
-	}
-	return nil
-}
-
-// unread gives an error of reading its kind.
-func (s *Store) unread(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, sql.ErrConnDone), s.isClosed():
-		return errClosed
-	}
-	return failure(err)
-}
-
-func (s *Store) isClosed() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.closed
-}
-
-// column collects the only column of a query.
-func column[T any](rows *sql.Rows, err error) ([]T, error) {
-	return collectRows(rows, err, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) })
-}
-
-// collectRows collects what scan makes of each row.
-func collectRows[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	out := []T{}
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, rows.Err()
-}
 
 // memoryColumns are what scanMemory reads, from memoryTables.
 const (
@@ -156,7 +24,7 @@ const (
 )
 
 // scanMemory reads memoryColumns, and whatever columns stand after them.
-func scanMemory(row scanner, more ...any) (ambry.Memory, error) {
+func scanMemory(row sqlite.Scanner, more ...any) (ambry.Memory, error) {
 	var m ambry.Memory
 	var tags string
 	var created, updated int64
@@ -169,15 +37,15 @@ func scanMemory(row scanner, more ...any) (ambry.Memory, error) {
 		return ambry.Memory{}, err
 	}
 	var err error
-	m.Kind, m.CreatedAt, m.UpdatedAt = m.Layer.MemoryKind(), timeOf(created), timeOf(updated)
+	m.Kind, m.CreatedAt, m.UpdatedAt = m.Layer.MemoryKind(), sqlite.Time(created), sqlite.Time(updated)
 	m.Tags, err = parseTags(tags)
 	return m, err
 }
 
 // memoryBy reads one memory, or fails with [ambry.NotFound].
-func memoryBy(r rower, where string, args ...any) (ambry.Memory, error) {
-	m, err := scanMemory(r.row(`SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE `+where, args...))
-	ok, err := found(err)
+func memoryBy(r sqlite.Rower, where string, args ...any) (ambry.Memory, error) {
+	m, err := scanMemory(r.Row(`SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE `+where, args...))
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return ambry.Memory{}, fmt.Errorf("read a memory: %w", err)
 	}
@@ -192,14 +60,14 @@ var errNoMemory = ambry.NotFound.Errorf("there is no such memory")
 // Get returns a memory with its whole text, or [ambry.NotFound].
 func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 	var d ambry.Detail
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var note sql.NullString
 		var packed []byte
 		var part int
 		var sessionID sql.NullInt64
-		m, err := scanMemory(r.row(`SELECT `+memoryColumns+`, m.body, `+tracedBody+`, coalesce(t.part, 0), m.session
+		m, err := scanMemory(r.Row(`SELECT `+memoryColumns+`, m.body, `+tracedBody+`, coalesce(t.part, 0), m.session
 			FROM `+memoryTables+` WHERE m.public = ?`, id), &note, &packed, &part, &sessionID)
-		ok, err := found(err)
+		ok, err := sqlite.Found(err)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read a memory: %w", err)
@@ -219,7 +87,7 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 		case packed == nil && !note.Valid:
 			return errTurnLost
 		case packed == nil:
-			d.Learned, err = r.learned(m)
+			d.Learned, err = learned(r, m)
 			return err
 		}
 		b, err := s.unpack(packed)
@@ -253,14 +121,4 @@ func (b body) turn(id string, part int, at ambry.Source) ambry.Turn {
 		}
 	}
 	return t
-}
-
-// scanTwo reads rows of two columns.
-func scanTwo[A, B, T any](with func(A, B) T) func(*sql.Rows) (T, error) {
-	return func(rows *sql.Rows) (T, error) {
-		var a A
-		var b B
-		err := rows.Scan(&a, &b)
-		return with(a, b), err
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // The bounds of the log and of its counters.
@@ -46,7 +47,7 @@ func (t *tx) record(c callRow) error {
 	if err != nil {
 		return err
 	}
-	at, took := millis(c.At), c.Took.Microseconds()
+	at, took := sqlite.Millis(c.At), c.Took.Microseconds()
 	err = t.exec(`INSERT INTO recall_log (public, tool, agent, session, turn, at, took, failed, input, output, bytes)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.ID, c.Tool, agent, c.Session, c.Turn, at, took, c.Output.Error != "", string(c.input), string(c.output), c.bytes)
@@ -104,14 +105,14 @@ func (t *tx) tallyCalls(tool string, agent, n, bytes int64) error {
 // too old. It deletes a few at a time, but more than come.
 func (t *tx) pruneLog() error {
 	var bytes int64
-	if err := t.row(`SELECT coalesce(sum(bytes), 0) FROM recall_tally`).Scan(&bytes); err != nil {
+	if err := t.Row(`SELECT coalesce(sum(bytes), 0) FROM recall_tally`).Scan(&bytes); err != nil {
 		return fmt.Errorf("measure the log: %w", err)
 	}
 	oldest := t.now - t.w.store.logLife.Milliseconds()
 	for range pruneRows {
 		var id, agent, at, size int64
 		var tool string
-		ok, err := found(t.row(`SELECT id, tool, agent, at, bytes FROM recall_log ORDER BY id LIMIT 1`).Scan(&id, &tool, &agent, &at, &size))
+		ok, err := sqlite.Found(t.Row(`SELECT id, tool, agent, at, bytes FROM recall_log ORDER BY id LIMIT 1`).Scan(&id, &tool, &agent, &at, &size))
 		if err != nil {
 			return fmt.Errorf("read the oldest call: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // claimRow is a claim with what its evidence adds up to.
@@ -101,7 +102,7 @@ func (t *tx) resolveTopic(topic Topic) error {
 func (t *tx) claimsAbout(topic Topic) ([]claimRow, error) {
 	rows, err := t.rows(`SELECT id, key, rule, layer, coalesce(project, 0), need, most, instead, title, body, coalesce(memory, 0)
 		FROM claim WHERE topic = ? ORDER BY key`, topic[:])
-	claims, err := collectRows(rows, err, func(rows *sql.Rows) (c claimRow, err error) {
+	claims, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (c claimRow, err error) {
 		return c, rows.Scan(&c.id, &c.key, &c.cell.rule, &c.cell.layer, &c.cell.project, &c.need, &c.most, &c.instead, &c.title, &c.body, &c.memory)
 	})
 	if err != nil {
@@ -157,7 +158,7 @@ func (t *tx) hide(c *claimRow) error {
 		return nil
 	}
 	var m memoryRow
-	if err := t.row(`SELECT `+memoryRowColumns+` FROM memory WHERE id = ?`, c.memory).Scan(m.fields()...); err != nil {
+	if err := t.Row(`SELECT `+memoryRowColumns+` FROM memory WHERE id = ?`, c.memory).Scan(m.fields()...); err != nil {
 		return fmt.Errorf("read a memory: %w", err)
 	}
 	if err := t.exec(`UPDATE claim SET memory = NULL WHERE id = ?`, c.id); err != nil {
@@ -198,7 +199,7 @@ func (t *tx) show(c, winner *claimRow) error {
 // saidFirst says where a claim was made first.
 func (t *tx) saidFirst(c *claimRow, m *memoryRow) error {
 	m.created, m.origin = c.first.at, c.first.turn
-	err := t.row(`SELECT s.id, s.agent FROM turn AS t JOIN session AS s ON s.id = t.session WHERE t.id = ?`, c.first.turn).Scan(&m.session, &m.cell.agent)
+	err := t.Row(`SELECT s.id, s.agent FROM turn AS t JOIN session AS s ON s.id = t.session WHERE t.id = ?`, c.first.turn).Scan(&m.session, &m.cell.agent)
 	if err != nil {
 		return fmt.Errorf("read the session of a turn: %w", err)
 	}
@@ -211,7 +212,7 @@ func (t *tx) showMemory(c *claimRow) error {
 	}
 	var old memoryRow
 	var body string
-	err := t.row(`SELECT `+memoryRowColumns+`, coalesce(body, '') FROM memory WHERE id = ?`, c.memory).Scan(append(old.fields(), &body)...)
+	err := t.Row(`SELECT `+memoryRowColumns+`, coalesce(body, '') FROM memory WHERE id = ?`, c.memory).Scan(append(old.fields(), &body)...)
 	if err != nil {
 		return fmt.Errorf("read a memory: %w", err)
 	}

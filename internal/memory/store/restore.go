@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Restore adds records, all or none. They must be free of secrets, and come in
@@ -87,15 +88,15 @@ func (r *restorer) record(rec *Record) error {
 	case rec.Tombstone != nil:
 		return r.tombstone(rec.Tombstone)
 	case rec.Gone != nil:
-		return r.addOnce(`INSERT INTO gone (print, forgotten_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, []byte(rec.Gone.Print), millis(rec.Gone.ForgottenAt))
+		return r.addOnce(`INSERT INTO gone (print, forgotten_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, []byte(rec.Gone.Print), sqlite.Millis(rec.Gone.ForgottenAt))
 	case rec.Feedback != nil:
 		f := rec.Feedback
 		return r.addOnce(`INSERT INTO feedback (memory, search, verdict, note, at) SELECT id, ?2, ?3, ?4, ?5 FROM memory WHERE public = ?1 ON CONFLICT DO NOTHING`,
-			f.Memory, f.Search, f.Verdict, f.Note, millis(f.At))
+			f.Memory, f.Search, f.Verdict, f.Note, sqlite.Millis(f.At))
 	case rec.Uses != nil:
 		u := rec.Uses
 		return r.addOnce(`INSERT INTO uses (memory, shown, used, ignored, helpful, wrong, last_at) SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM memory WHERE public = ?1 ON CONFLICT DO NOTHING`,
-			u.Memory, u.Shown, u.Used, u.Ignored, u.Helpful, u.Wrong, millis(u.LastAt))
+			u.Memory, u.Shown, u.Used, u.Ignored, u.Helpful, u.Wrong, sqlite.Millis(u.LastAt))
 	case rec.Call != nil:
 		return r.call(rec.Call)
 	}
@@ -141,7 +142,7 @@ func (r *restorer) session(rec *RecordSession) error {
 	s := session{
 		id: old.id, agent: rec.Agent, external: rec.ID, parent: rec.ParentID, relation: string(rec.Relation), title: rec.Title,
 		cwd: rec.Cwd, project: rec.Project, branch: rec.Branch, model: rec.Model, version: rec.Version,
-		background: rec.Background, archived: rec.Archived, started: millis(rec.StartedAt), ended: millis(rec.EndedAt), told: millis(rec.ToldAt),
+		background: rec.Background, archived: rec.Archived, started: sqlite.Millis(rec.StartedAt), ended: sqlite.Millis(rec.EndedAt), told: sqlite.Millis(rec.ToldAt),
 		copyOf: old.copyOf, original: old.original,
 	}
 	if again, err := r.buried(titlePrint(s.title)); err != nil {
@@ -263,7 +264,7 @@ func (r *restorer) insertTurn(rec *RecordTurn, owner session, key digest, c cont
 	id, err := r.insert(`INSERT INTO turn (key, external, part, session, at, source, line, start, stop, row, hash, copies,
 			messages, calls, input, cached, output, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		key[:], rec.ID, rec.Part, owner.id, millis(rec.At), p.source, p.line, p.start, p.stop, p.row, []byte(rec.Hash), len(rec.Copies),
+		key[:], rec.ID, rec.Part, owner.id, sqlite.Millis(rec.At), p.source, p.line, p.start, p.stop, p.row, []byte(rec.Hash), len(rec.Copies),
 		c.counts.messages, c.counts.calls, c.counts.input, c.counts.cached, c.counts.output, c.packed)
 	if err != nil {
 		return fmt.Errorf("restore a turn: %w", err)
@@ -309,8 +310,8 @@ func (r *restorer) replaceTurn(rec *RecordTurn, held heldTurn, owner session, ke
 // turnOf returns the row of a turn, 0 if it is not there.
 func (r *restorer) turnOf(n *Named) (id, owner int64, err error) {
 	key := turnKey(n.Agent, n.ID, n.Part)
-	_, err = found(r.row(`SELECT id, session FROM turn WHERE key = ?`, key[:]).Scan(&id, &owner))
-	return id, owner, wrapf(err, "look for a turn")
+	_, err = sqlite.Found(r.Row(`SELECT id, session FROM turn WHERE key = ?`, key[:]).Scan(&id, &owner))
+	return id, owner, sqlite.Wrapf(err, "look for a turn")
 }
 
 func (r *restorer) restoreMemory(rec *RecordMemory) error {
@@ -324,7 +325,7 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 		return err
 	}
 	var one int
-	gone, err := found(r.row(`SELECT 1 FROM tombstone WHERE public = ?`, rec.ID).Scan(&one))
+	gone, err := sqlite.Found(r.Row(`SELECT 1 FROM tombstone WHERE public = ?`, rec.ID).Scan(&one))
 	if err != nil {
 		return fmt.Errorf("look for a tombstone: %w", err)
 	}
@@ -339,11 +340,11 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 	}
 	var updated int64
 	if there {
-		if err := r.row(`SELECT updated_at FROM memory WHERE id = ?`, old.id).Scan(&updated); err != nil {
+		if err := r.Row(`SELECT updated_at FROM memory WHERE id = ?`, old.id).Scan(&updated); err != nil {
 			return fmt.Errorf("read a memory: %w", err)
 		}
 	}
-	if !r.decide(f, millis(rec.UpdatedAt) > updated) {
+	if !r.decide(f, sqlite.Millis(rec.UpdatedAt) > updated) {
 		return nil
 	}
 	if there {
@@ -362,7 +363,7 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 // sameMemory compares what a person can change of a memory.
 func (r *restorer) sameMemory(rec *RecordMemory, old, m memoryRow) (fate, error) {
 	var body string
-	if err := r.row(`SELECT coalesce(body, '') FROM memory WHERE id = ?`, old.id).Scan(&body); err != nil {
+	if err := r.Row(`SELECT coalesce(body, '') FROM memory WHERE id = ?`, old.id).Scan(&body); err != nil {
 		return isOther, fmt.Errorf("read a memory: %w", err)
 	}
 	theirs := ""
@@ -381,7 +382,7 @@ func (r *restorer) memoryOf(rec *RecordMemory) (m memoryRow, gone bool, err erro
 	if rec.ID == "" || prefixes[ambry.Layer(rec.Layer)] == "" || rec.Turn == nil && rec.Body == nil {
 		return m, false, ambry.InvalidArgument.Errorf("a memory of the export has no id, layer or text")
 	}
-	m = memoryRow{public: rec.ID, created: millis(rec.CreatedAt), version: max(rec.Version, 1), edited: rec.Edited, title: rec.Title, summary: rec.Summary}
+	m = memoryRow{public: rec.ID, created: sqlite.Millis(rec.CreatedAt), version: max(rec.Version, 1), edited: rec.Edited, title: rec.Title, summary: rec.Summary}
 	m.cell = cell{layer: rec.Layer, status: rec.Status, rule: rec.Rule}
 	if m.tags, err = formatTags(rec.Tags); err != nil {
 		return m, false, err
@@ -420,15 +421,15 @@ func (r *restorer) memoryOf(rec *RecordMemory) (m memoryRow, gone bool, err erro
 func (r *restorer) insertMemory(rec *RecordMemory, m memoryRow) error {
 	if m.turn != 0 {
 		var other int64
-		if ok, err := found(r.row(`SELECT id FROM memory WHERE turn = ?`, m.turn).Scan(&other)); err != nil || ok {
-			return wrapf(err, "look for the trace of a turn") // it has one, under another id
+		if ok, err := sqlite.Found(r.Row(`SELECT id FROM memory WHERE turn = ?`, m.turn).Scan(&other)); err != nil || ok {
+			return sqlite.Wrapf(err, "look for the trace of a turn") // it has one, under another id
 		}
 	}
 	var err error
 	m.id, err = r.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, turn_ref, created_at, updated_at,
 			version, edited, title, summary, tags, body, rule, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), null(m.session), null(m.turn), rec.TurnRef, m.created,
-		millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body, m.cell.rule, null(m.origin))
+		sqlite.Millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body, m.cell.rule, null(m.origin))
 	if err != nil {
 		return fmt.Errorf("restore a memory: %w", err)
 	}

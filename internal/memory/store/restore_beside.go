@@ -3,6 +3,8 @@ package store
 import (
 	"database/sql"
 	"fmt"
+
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // What is restored beside sessions, turns and memories.
@@ -13,7 +15,7 @@ func (r *restorer) liveSession(rec *RecordLiveSession) error {
 		return err
 	}
 	return r.addOnce(`INSERT INTO live_session (session, key, opened_at, closed_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		s.id, rec.Key, millis(rec.OpenedAt), millis(rec.ClosedAt))
+		s.id, rec.Key, sqlite.Millis(rec.OpenedAt), sqlite.Millis(rec.ClosedAt))
 }
 
 func (r *restorer) liveTurn(rec *RecordLiveTurn) error {
@@ -34,7 +36,7 @@ func (r *restorer) liveTurn(rec *RecordLiveTurn) error {
 		state = turnForgotten // here
 	}
 	return r.addOnce(`INSERT INTO live_turn (session, external, state, turn, query, started_at, asked, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		s.id, rec.ID, state, turn, rec.Query, millis(rec.StartedAt), digestOrNull(rec.Asked), digestOrNull(rec.Said))
+		s.id, rec.ID, state, turn, rec.Query, sqlite.Millis(rec.StartedAt), digestOrNull(rec.Asked), digestOrNull(rec.Said))
 }
 
 func digestOrNull(h Hex) any {
@@ -55,12 +57,12 @@ func (r *restorer) tombstone(rec *RecordTombstone) error {
 	}
 	return r.addOnce(`INSERT INTO tombstone (memory, public, turn, print, forgotten_at)
 		VALUES ((SELECT min(0, coalesce(min(memory), 0)) - 1 FROM tombstone), ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		rec.ID, digestOrNull(rec.Turn), digestOrNull(rec.Print), millis(rec.ForgottenAt))
+		rec.ID, digestOrNull(rec.Turn), digestOrNull(rec.Print), sqlite.Millis(rec.ForgottenAt))
 }
 
 func (r *restorer) call(rec *RecordCall) error {
 	var one int
-	ok, err := found(r.row(`SELECT 1 FROM recall_log WHERE public = ?`, rec.ID).Scan(&one))
+	ok, err := sqlite.Found(r.Row(`SELECT 1 FROM recall_log WHERE public = ?`, rec.ID).Scan(&one))
 	if err != nil {
 		return fmt.Errorf("look for a call: %w", err)
 	}
@@ -74,7 +76,7 @@ func (r *restorer) call(rec *RecordCall) error {
 	}
 	bytes := int64(rowBytes + len(rec.Input) + len(rec.Output))
 	err = r.exec(`INSERT INTO recall_log (public, tool, agent, session, turn, at, took, failed, input, output, bytes)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, rec.ID, rec.Tool, agent, rec.Session, rec.Turn, millis(rec.At), rec.Took, rec.Failed,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, rec.ID, rec.Tool, agent, rec.Session, rec.Turn, sqlite.Millis(rec.At), rec.Took, rec.Failed,
 		string(rec.Input), string(rec.Output), bytes)
 	if err != nil {
 		return fmt.Errorf("restore a call: %w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // RetryProcessing notes that a trace is to be learned from again. Other memories
@@ -17,12 +18,12 @@ func (s *Store) RetryProcessing(ctx context.Context, id string) (ambry.Retried, 
 			return err
 		}
 		var updated int64
-		if err := t.row(`SELECT updated_at FROM memory WHERE id = ?`, m.id).Scan(&updated); err != nil {
+		if err := t.Row(`SELECT updated_at FROM memory WHERE id = ?`, m.id).Scan(&updated); err != nil {
 			return fmt.Errorf("read a memory: %w", err)
 		}
 		out = ambry.Retried{
-			Processing: ambry.ProcessingRecord{MemoryID: m.public, State: ambry.TextReady, RetryAction: "none", UpdatedAt: timeOf(updated)},
-			ServerTime: timeOf(t.now),
+			Processing: ambry.ProcessingRecord{MemoryID: m.public, State: ambry.TextReady, RetryAction: "none", UpdatedAt: sqlite.Time(updated)},
+			ServerTime: sqlite.Time(t.now),
 		}
 		if m.turn == 0 {
 			return nil
@@ -63,7 +64,7 @@ func (t *tx) forgetTask(id string) (ambry.ForgottenTask, error) {
 	if err != nil {
 		return ambry.ForgottenTask{}, err
 	}
-	out := ambry.ForgottenTask{OK: true, ID: id, MemoryIDs: []string{}, ServerTime: timeOf(t.now)}
+	out := ambry.ForgottenTask{OK: true, ID: id, MemoryIDs: []string{}, ServerTime: sqlite.Time(t.now)}
 	publics, err := t.strings(`SELECT public FROM memory WHERE session = ? AND rule = '' ORDER BY id`, session)
 	if err != nil {
 		return ambry.ForgottenTask{}, err

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/words"
 )
 
@@ -135,7 +136,7 @@ func (s *scribe) noteTerms(title string, tags []string, text string) terms {
 // day returns the terms of the day of a time, as people write it.
 func (s *scribe) day(at int64) string {
 	s.cutter.Begin()
-	return string(s.cutter.Append(nil, timeOf(at).Format("2 January 2006 Monday")))
+	return string(s.cutter.Append(nil, sqlite.Time(at).Format("2 January 2006 Monday")))
 }
 
 // Lengths of titles and summaries, in characters.

@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // What is deleted from a database stays readable in its file for a while: in
@@ -46,7 +46,7 @@ func (w *writer) setSecure(on bool) error {
 
 func (t *tx) oweScrub(how int) error {
 	err := t.exec(`INSERT INTO meta (name, value) VALUES ('scrub', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`, how)
-	return wrapf(err, "note what is left to overwrite")
+	return sqlite.Wrapf(err, "note what is left to overwrite")
 }
 
 // Scrub overwrites what was deleted; see memory.Custody.
@@ -89,7 +89,7 @@ func (w *writer) scrub(how int) error {
 	if err != nil {
 		return err
 	}
-	if how == scrubDeep || fileSize(w.store.path) <= smallBytes {
+	if how == scrubDeep || sqlite.FileSize(w.store.path) <= smallBytes {
 		err = w.vacuum()
 	} else {
 		err = w.fillFree()
@@ -177,7 +177,7 @@ func (w *writer) fillFree() error {
 			}
 		}
 		_, err := w.conn.ExecContext(t.ctx, `DROP TABLE filler`)
-		return wrapf(err, "overwrite free pages")
+		return sqlite.Wrapf(err, "overwrite free pages")
 	}}})
 }
 
@@ -205,7 +205,7 @@ func (w *writer) emptyLog() error {
 
 // scrubbed tells how the files are now.
 func (w *writer) scrubbed() (ambry.Scrubbed, error) {
-	out := ambry.Scrubbed{Done: w.owed() == 0, ServerTime: timeOf(w.store.now().UnixMilli())}
+	out := ambry.Scrubbed{Done: w.owed() == 0, ServerTime: sqlite.Time(w.store.now().UnixMilli())}
 	var free, page int64
 	for q, to := range map[string]*int64{`PRAGMA freelist_count`: &free, `PRAGMA page_size`: &page} {
 		if err := w.conn.QueryRowContext(context.Background(), q).Scan(to); err != nil {
@@ -213,16 +213,8 @@ func (w *writer) scrubbed() (ambry.Scrubbed, error) {
 		}
 	}
 	out.Free = free * page
-	out.Bytes = fileSize(w.store.path) + fileSize(w.store.path+"-wal")
+	out.Bytes = sqlite.FileSize(w.store.path) + sqlite.FileSize(w.store.path+"-wal")
 	return out, nil
-}
-
-func fileSize(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // Wipe empties the memory; see memory.Custody.
@@ -241,8 +233,8 @@ func (s *Store) Wipe(ctx context.Context, all bool) (ambry.Wiped, error) {
 }
 
 func (t *tx) wipe(all bool, out *ambry.Wiped) error {
-	*out = ambry.Wiped{ServerTime: timeOf(t.now)}
-	err := t.row(`SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions, turns, (SELECT coalesce(sum(n), 0) FROM recall_tally) FROM total`).
+	*out = ambry.Wiped{ServerTime: sqlite.Time(t.now)}
+	err := t.Row(`SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions, turns, (SELECT coalesce(sum(n), 0) FROM recall_tally) FROM total`).
 		Scan(&out.Memories, &out.Sessions, &out.Turns, &out.Calls)
 	if err != nil {
 		return fmt.Errorf("count what is deleted: %w", err)

@@ -13,6 +13,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Match is what the text index is asked for. Terms are as package words cuts
@@ -63,7 +64,7 @@ func (s *Store) Candidates(ctx context.Context, m Match, limit int) (found []Can
 	}
 	found = make([]Candidate, len(hits))
 	for i, h := range hits {
-		found[i] = Candidate{Row: h.Doc, Score: h.Score, At: timeOf(h.At)}
+		found[i] = Candidate{Row: h.Doc, Score: h.Score, At: sqlite.Time(h.At)}
 	}
 	return found, total, nil
 }
@@ -90,15 +91,15 @@ func (s *Store) Spellings(_ context.Context, beginning string, limit int, keep f
 // indexQuery writes m as the index asks for it.
 func (s *Store) indexQuery(ctx context.Context, m Match) (index.Query, error) {
 	q := index.Query{All: m.All, Any: m.Any, Prefix: m.Prefix, Not: m.Not, Own: m.Own}
-	q.From, q.Before = millis(m.Filter.After), millis(m.Filter.Before)
+	q.From, q.Before = sqlite.Millis(m.Filter.After), sqlite.Millis(m.Filter.Before)
 	if !m.During.From.IsZero() {
-		q.From = max(q.From, millis(m.During.From))
-		if to := millis(m.During.To); q.Before == 0 || to < q.Before {
+		q.From = max(q.From, sqlite.Millis(m.During.From))
+		if to := sqlite.Millis(m.During.To); q.Before == 0 || to < q.Before {
 			q.Before = to
 		}
 	}
-	err := s.read(ctx, func(r reader) (err error) {
-		q.Scope, err = r.scopeGroups(m.Filter)
+	err := s.readers.Read(ctx, func(r sqlite.Reader) (err error) {
+		q.Scope, err = scopeGroups(r, m.Filter)
 		return err
 	})
 	if !m.Filter.Archived {
@@ -115,7 +116,7 @@ const (
 )
 
 // scopeGroups are the parts of a filter that are terms.
-func (r reader) scopeGroups(f Filter) ([][]string, error) {
+func scopeGroups(r sqlite.Reader, f Filter) ([][]string, error) {
 	var out [][]string
 	if len(f.Layers) > 0 {
 		var layers []string
@@ -132,21 +133,21 @@ func (r reader) scopeGroups(f Filter) ([][]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("filter by agent: %w", err)
 		}
-		group, err := r.scopeGroup(agentTerm, agentIDs, string(names))
+		group, err := scopeGroup(r, agentTerm, agentIDs, string(names))
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, group)
 	}
 	if f.Project != "" {
-		group, err := r.scopeGroup(projectTerm, projectIDs, f.Project)
+		group, err := scopeGroup(r, projectTerm, projectIDs, f.Project)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, group)
 	}
 	if f.Session != "" {
-		group, err := r.scopeGroup(sessionTerm, sessionIDs, f.Session)
+		group, err := scopeGroup(r, sessionTerm, sessionIDs, f.Session)
 		if err != nil {
 			return nil, err
 		}
@@ -157,8 +158,8 @@ func (r reader) scopeGroups(f Filter) ([][]string, error) {
 
 // scopeGroup looks up ids and returns a term for each. Without any it is a term
 // that nothing has.
-func (r reader) scopeGroup(term func(int64) string, query string, arg any) ([]string, error) {
-	ids, err := column[int64](r.rows(query, arg))
+func scopeGroup(r sqlite.Reader, term func(int64) string, query string, arg any) ([]string, error) {
+	ids, err := sqlite.Column[int64](r.Rows(query, arg))
 	if err != nil {
 		return nil, fmt.Errorf("look up a filter: %w", err)
 	}
@@ -198,8 +199,8 @@ func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]T
 		return nil, fmt.Errorf("read texts: %w", err)
 	}
 	var out []Text
-	err = s.read(ctx, func(r reader) error {
-		texts, err := r.packedTexts(string(ids), least, budget)
+	err = s.readers.Read(ctx, func(r sqlite.Reader) error {
+		texts, err := packedTexts(r, string(ids), least, budget)
 		if err != nil {
 			return fmt.Errorf("read texts: %w", err)
 		}
@@ -219,7 +220,7 @@ func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]T
 // atOnce calls f for each of n, on as many cores as there are readers. It returns
 // one of the errors.
 func atOnce(n int, f func(i int) error) error {
-	workers := min(n, runtime.GOMAXPROCS(0), maxReaders)
+	workers := min(n, runtime.GOMAXPROCS(0), sqlite.MaxReaders)
 	errs := make([]error, workers)
 	var next atomic.Int64
 	work := func(w int) {
@@ -246,8 +247,8 @@ type packedText struct {
 }
 
 // packedTexts reads no further than Texts promises.
-func (r reader) packedTexts(ids string, least, budget int) ([]packedText, error) {
-	rows, err := r.rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(m.turn, 0), `+tracedBody+`,
+func packedTexts(r sqlite.Reader, ids string, least, budget int) ([]packedText, error) {
+	rows, err := r.Rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(m.turn, 0), `+tracedBody+`,
 			coalesce(u.shown, 0), coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
 		FROM json_each(?) AS j CROSS JOIN `+memoryTables+` LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, ids)
 	if err != nil {
@@ -271,7 +272,7 @@ func (r reader) packedTexts(ids string, least, budget int) ([]packedText, error)
 
 // said returns the visible messages of a turn. Most stand in the turn's own
 // source, others in that of another session's copy.
-func (s *Store) said(r reader, packed []byte, turn int64, at ambry.Source) ([]Said, error) {
+func (s *Store) said(r sqlite.Reader, packed []byte, turn int64, at ambry.Source) ([]Said, error) {
 	shown, err := s.unpackShown(packed)
 	if err != nil {
 		return nil, err
@@ -280,7 +281,7 @@ func (s *Store) said(r reader, packed []byte, turn int64, at ambry.Source) ([]Sa
 	for _, m := range shown {
 		source := at
 		if m.From != 0 {
-			err := r.row(`SELECT coalesce(f.path, ''), c.line, c.start, c.stop, c.row FROM copy AS c
+			err := r.Row(`SELECT coalesce(f.path, ''), c.line, c.start, c.stop, c.row FROM copy AS c
 				LEFT JOIN source AS f ON f.id = c.source WHERE c.turn = ? AND c.session = ?`, turn, m.From).Scan(
 				&source.Path, &source.Line, &source.Offset, &source.End, &source.Row)
 			if err != nil {

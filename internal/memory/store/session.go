@@ -3,9 +3,9 @@ package store
 import (
 	"database/sql"
 	"fmt"
-	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // session is a row of the table, without its counts.
@@ -43,17 +43,12 @@ func (s *session) fields() []any {
 	}
 }
 
-// rower runs a query that gives at most one row: a transaction, or a reader.
-type rower interface {
-	row(query string, args ...any) scanner
-}
-
 // sessionOf reads the session of an agent; the zero session if there is none.
-func sessionOf(r rower, agent, external string) (session, error) {
+func sessionOf(r sqlite.Rower, agent, external string) (session, error) {
 	var s session
-	err := r.row(`SELECT `+sessionColumns+` FROM `+sessionTables+`
+	err := r.Row(`SELECT `+sessionColumns+` FROM `+sessionTables+`
 		WHERE s.agent = (SELECT id FROM agent WHERE name = ?) AND s.external = ?`, agent, external).Scan(s.fields()...)
-	ok, err := found(err)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return session{}, fmt.Errorf("read a session: %w", err)
 	}
@@ -63,9 +58,9 @@ func sessionOf(r rower, agent, external string) (session, error) {
 	return s, nil
 }
 
-func sessionByID(r rower, id int64) (session, error) {
+func sessionByID(r sqlite.Rower, id int64) (session, error) {
 	var s session
-	err := r.row(`SELECT `+sessionColumns+` FROM `+sessionTables+` WHERE s.id = ?`, id).Scan(s.fields()...)
+	err := r.Row(`SELECT `+sessionColumns+` FROM `+sessionTables+` WHERE s.id = ?`, id).Scan(s.fields()...)
 	if err != nil {
 		return session{}, fmt.Errorf("read a session: %w", err)
 	}
@@ -102,7 +97,7 @@ func (s session) with(piece ambry.Session, stamp int64) session {
 	if newer {
 		s.background, s.archived = piece.Background, piece.Archived
 	}
-	if at := millis(piece.StartedAt); at != 0 && (s.started == 0 || at < s.started) {
+	if at := sqlite.Millis(piece.StartedAt); at != 0 && (s.started == 0 || at < s.started) {
 		s.started = at
 	}
 	s.ended = max(s.ended, stamp)
@@ -165,21 +160,6 @@ func (s session) public() ambry.Session {
 	return ambry.Session{
 		ID: s.external, Agent: s.agent, ParentID: s.parent, Relation: ambry.Relation(s.relation), Title: s.title,
 		Cwd: s.cwd, Project: s.project, Branch: s.branch, Model: s.model, Version: s.version,
-		Background: s.background, Archived: s.archived, StartedAt: timeOf(s.started), EndedAt: timeOf(s.ended),
+		Background: s.background, Archived: s.archived, StartedAt: sqlite.Time(s.started), EndedAt: sqlite.Time(s.ended),
 	}
-}
-
-// millis returns t in Unix milliseconds, 0 for the zero time.
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func timeOf(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

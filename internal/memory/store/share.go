@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // share adds a session's copy of a turn that another session holds too, or
@@ -35,7 +36,7 @@ func (t *tx) share(s *session, held heldTurn, d *draft) error {
 		return err
 	}
 	var packed []byte
-	if err := t.row(`SELECT body FROM turn WHERE id = ?`, held.id).Scan(&packed); err != nil {
+	if err := t.Row(`SELECT body FROM turn WHERE id = ?`, held.id).Scan(&packed); err != nil {
 		return fmt.Errorf("read a turn: %w", err)
 	}
 	old, err := t.w.store.unpack(packed)
@@ -68,7 +69,7 @@ func (t *tx) saveCopy(turn, session int64, p place, hash []byte) error {
 func (t *tx) copyOf(turn, session int64) (place, []byte, error) {
 	var p place
 	var hash []byte
-	err := t.row(`SELECT source, line, start, stop, row, hash FROM copy WHERE turn = ? AND session = ?`, turn, session).Scan(
+	err := t.Row(`SELECT source, line, start, stop, row, hash FROM copy WHERE turn = ? AND session = ?`, turn, session).Scan(
 		&p.source, &p.line, &p.start, &p.stop, &p.row, &hash)
 	if err != nil {
 		return place{}, nil, fmt.Errorf("read a copy of a turn: %w", err)
@@ -82,7 +83,7 @@ func (t *tx) holders(turn int64) ([]session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the copies of a turn: %w", err)
 	}
-	ids, err := column[int64](st.Query(turn))
+	ids, err := sqlite.Column[int64](st.Query(turn))
 	if err != nil {
 		return nil, fmt.Errorf("read the copies of a turn: %w", err)
 	}
@@ -198,7 +199,7 @@ func (m message) identity() string {
 	if m.ID != "" {
 		return m.ID
 	}
-	return string(m.Role) + "\x00" + strconv.FormatInt(millis(m.At), 10) + "\x00" + m.Text
+	return string(m.Role) + "\x00" + strconv.FormatInt(sqlite.Millis(m.At), 10) + "\x00" + m.Text
 }
 
 // when is the time of a message, or of its turn if it tells none.

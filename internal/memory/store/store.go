@@ -18,8 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Config says where the memory is. Path is needed, the rest has defaults.
@@ -36,14 +36,12 @@ type Config struct {
 
 // Store is an open memory. All methods may be called at the same time.
 type Store struct {
-	path         string
-	backups      string
-	now          func() time.Time
-	log          *slog.Logger
-	readers      *sql.DB
-	writers      *sql.DB
-	statementsMu sync.Mutex // guards statements
-	statements   map[string]*sql.Stmt
+	path    string
+	backups string
+	now     func() time.Time
+	log     *slog.Logger
+	readers *sqlite.Pool
+	writers *sql.DB
 
 	slots   chan struct{} // one for each scribe that is lent
 	scribes sync.Pool
@@ -57,7 +55,7 @@ type Store struct {
 	jobs   chan *job
 	done   chan struct{} // closed when the writer has ended
 
-	trouble trouble
+	trouble sqlite.Trouble
 	watch   VectorWatch // nil if nobody wants to know
 
 	arrived chan struct{} // turns wait to be learned from
@@ -88,8 +86,6 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		merge:   newMerging(),
 		arrived: make(chan struct{}, 1),
 
-		statements: map[string]*sql.Stmt{},
-
 		slots:    make(chan struct{}, maxScribes),
 		unpacker: newUnpacker(),
 
@@ -105,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	w, err := s.open(ctx, c)
 	if err != nil {
-		return nil, errors.Join(failure(err), s.closeFiles())
+		return nil, errors.Join(sqlite.Failure(err), s.closeFiles())
 	}
 	go func() {
 		defer close(s.done)
@@ -139,15 +135,11 @@ func (s *Store) closeFiles() error {
 	if s.index != nil {
 		errs = append(errs, s.index.Close())
 	}
-	s.statementsMu.Lock()
-	for _, st := range s.statements {
-		errs = append(errs, st.Close())
+	if s.readers != nil {
+		errs = append(errs, s.readers.Close())
 	}
-	s.statementsMu.Unlock()
-	for _, db := range []*sql.DB{s.readers, s.writers} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
+	if s.writers != nil {
+		errs = append(errs, s.writers.Close())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close the memory: %w", err)
@@ -169,19 +161,25 @@ type Health struct {
 // Health reports the state and the first counts. It fails only if the memory
 // cannot be read.
 func (s *Store) Health(ctx context.Context) (Health, error) {
-	h := Health{SchemaVersion: len(migrations()), Bytes: s.size()}
-	h.Reason = s.trouble.reason()
+	h := Health{SchemaVersion: sqlite.SchemaVersion(), Bytes: s.size()}
+	h.Reason = s.trouble.Reason()
 	h.Writable = h.Reason == ""
 	n, err := s.counters.get(s, func() (n Health, err error) {
-		return n, s.readers.QueryRowContext(ctx, `
+		return n, s.readers.Reader(ctx).Row(`
 			SELECT (SELECT coalesce(sum(n), 0) FROM tally), sessions, (SELECT count(*) FROM (SELECT 1 FROM unlearned LIMIT 10000)) FROM total`).Scan(
 			&n.Memories, &n.Sessions, &n.Unlearned)
 	})
 	if err != nil {
-		return Health{}, fmt.Errorf("read counters: %w", failure(err))
+		return Health{}, fmt.Errorf("read counters: %w", sqlite.Failure(err))
 	}
 	h.Memories, h.Sessions, h.Unlearned = n.Memories, n.Sessions, n.Unlearned
 	return h, nil
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
 }
 
 // settled is something that was read, and is good until something is written: the
@@ -205,5 +203,3 @@ func (s *settled[T]) get(of *Store, read func() (T, error)) (T, error) {
 	s.known, s.at, s.value = err == nil, at, value
 	return value, err
 }
-
-var errClosed = ambry.MemoryUnavailable.Errorf("the memory is shutting down")

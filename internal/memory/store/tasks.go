@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // maxTaskTurns is how many turns of a task are shown.
@@ -35,9 +36,9 @@ func (s *Store) TasksOf(ctx context.Context, rows []int64, q ambry.TasksQuery) (
 // number.
 func (s *Store) tasks(ctx context.Context, page int, c conditions, count string) (ambry.Tasks, error) {
 	out := ambry.Tasks{Tasks: []ambry.Task{}}
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var total int64
-		if err := r.row(count, c.args...).Scan(&total); err != nil {
+		if err := r.Row(count, c.args...).Scan(&total); err != nil {
 			return fmt.Errorf("count tasks: %w", err)
 		}
 		var offset int64
@@ -45,16 +46,16 @@ func (s *Store) tasks(ctx context.Context, page int, c conditions, count string)
 			return nil
 		}
 		c.add("s.turns > 0")
-		rows, err := r.rows(`SELECT `+summaryColumns+`, l.session IS NOT NULL AND l.closed_at = 0 FROM `+sessionTables+`
+		rows, err := r.Rows(`SELECT `+summaryColumns+`, l.session IS NOT NULL AND l.closed_at = 0 FROM `+sessionTables+`
 				LEFT JOIN live_session AS l ON l.session = s.id
 			WHERE s.id IN (SELECT s.id FROM session AS s`+c.where()+` ORDER BY s.ended_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.ended_at DESC, s.id DESC`, append(c.args, PageSize, offset)...)
-		found, err := collectRows(rows, err, scanTask)
+		found, err := sqlite.Collect(rows, err, scanTask)
 		if err != nil {
 			return fmt.Errorf("list tasks: %w", err)
 		}
 		for _, f := range found {
-			if err := r.taskTurns(f.session, &f.Task); err != nil {
+			if err := taskTurns(r, f.session, &f.Task); err != nil {
 				return err
 			}
 			out.Tasks = append(out.Tasks, f.Task)
@@ -88,24 +89,24 @@ func scanTask(rows *sql.Rows) (task, error) {
 		status = ambry.SessionIsOpen
 	}
 	return task{session: s.id, Task: ambry.Task{
-		ID: id, MemoryIDs: []string{}, Turns: []ambry.TaskTurn{}, TurnCount: c.turns, UpdatedAt: timeOf(s.ended),
+		ID: id, MemoryIDs: []string{}, Turns: []ambry.TaskTurn{}, TurnCount: c.turns, UpdatedAt: sqlite.Time(s.ended),
 		Episode: ambry.Episode{
-			ID: id, SessionID: s.external, Source: s.agent, Project: s.project, Status: status, Title: title, StartedAt: timeOf(s.started),
+			ID: id, SessionID: s.external, Source: s.agent, Project: s.project, Status: status, Title: title, StartedAt: sqlite.Time(s.started),
 		},
 	}}, err
 }
 
 // taskTurns adds the last turns of a session to its task.
-func (r reader) taskTurns(session int64, t *ambry.Task) error {
-	rows, err := r.rows(`SELECT t.key, t.external, m.public, m.title, m.summary, m.created_at
+func taskTurns(r sqlite.Reader, session int64, t *ambry.Task) error {
+	rows, err := r.Rows(`SELECT t.key, t.external, m.public, m.title, m.summary, m.created_at
 		FROM turn AS t JOIN memory AS m ON m.turn = t.id WHERE t.session = ?
 		ORDER BY t.at DESC, t.start DESC, t.id DESC LIMIT ?`, session, maxTaskTurns)
-	t.Turns, err = collectRows(rows, err, func(rows *sql.Rows) (ambry.TaskTurn, error) {
+	t.Turns, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.TaskTurn, error) {
 		turn := ambry.TaskTurn{EpisodeID: t.ID}
 		var key []byte
 		var at int64
 		err := rows.Scan(&key, &turn.TurnID, &turn.MemoryID, &turn.UserText, &turn.AssistantText, &at)
-		turn.RawTurnID, turn.CreatedAt = rawTurnID(key), timeOf(at)
+		turn.RawTurnID, turn.CreatedAt = rawTurnID(key), sqlite.Time(at)
 		return turn, err
 	})
 	if err != nil {
@@ -128,10 +129,10 @@ func (s *Store) Processing(ctx context.Context, ids []string) (ambry.Processing,
 		return ambry.Processing{}, fmt.Errorf("look up memories: %w", err)
 	}
 	out := ambry.Processing{ServerTime: s.now().UTC()}
-	err = s.read(ctx, func(r reader) error {
-		rows, err := r.rows(`SELECT m.public, m.updated_at FROM json_each(?) AS j CROSS JOIN memory AS m ON m.public = j.value ORDER BY j.key`, string(list))
-		out.Items, err = collectRows(rows, err, scanTwo(func(id string, at int64) ambry.ProcessingRecord {
-			return ambry.ProcessingRecord{MemoryID: id, State: ambry.TextReady, RetryAction: "none", UpdatedAt: timeOf(at)}
+	err = s.readers.Read(ctx, func(r sqlite.Reader) error {
+		rows, err := r.Rows(`SELECT m.public, m.updated_at FROM json_each(?) AS j CROSS JOIN memory AS m ON m.public = j.value ORDER BY j.key`, string(list))
+		out.Items, err = sqlite.Collect(rows, err, sqlite.ScanTwo(func(id string, at int64) ambry.ProcessingRecord {
+			return ambry.ProcessingRecord{MemoryID: id, State: ambry.TextReady, RetryAction: "none", UpdatedAt: sqlite.Time(at)}
 		}))
 		if err != nil {
 			return fmt.Errorf("look up memories: %w", err)
@@ -148,11 +149,11 @@ const neighbours = 3
 // in its session, in order.
 func (s *Store) Neighbours(ctx context.Context, id string) ([]ambry.Memory, error) {
 	var out []ambry.Memory
-	err := s.snapshot(ctx, func(r reader) error {
+	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var session, at, start, turn int64
-		err := r.row(`SELECT coalesce(m.session, 0), coalesce(t.at, m.created_at), coalesce(t.start, 0), coalesce(t.id, 0)
+		err := r.Row(`SELECT coalesce(m.session, 0), coalesce(t.at, m.created_at), coalesce(t.start, 0), coalesce(t.id, 0)
 			FROM memory AS m LEFT JOIN turn AS t ON t.id = m.turn WHERE m.public = ?`, id).Scan(&session, &at, &start, &turn)
-		ok, err := found(err)
+		ok, err := sqlite.Found(err)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read a memory: %w", err)
@@ -160,13 +161,13 @@ func (s *Store) Neighbours(ctx context.Context, id string) ([]ambry.Memory, erro
 			return notFound(id)
 		}
 		side := func(compare, order string) ([]ambry.Memory, error) {
-			rows, err := r.rows(`SELECT `+memoryColumns+` FROM (SELECT x.id FROM turn AS x
+			rows, err := r.Rows(`SELECT `+memoryColumns+` FROM (SELECT x.id FROM turn AS x
 					WHERE x.session = ? AND (x.at, x.start, x.id) `+compare+` (?, ?, ?)
 					ORDER BY x.at `+order+`, x.start `+order+`, x.id `+order+` LIMIT ?) AS near
 				JOIN turn AS t ON t.id = near.id JOIN memory AS m ON m.turn = t.id JOIN agent AS a ON a.id = m.agent
 				LEFT JOIN project AS p ON p.id = m.project LEFT JOIN session AS s ON s.id = m.session
 				LEFT JOIN source AS f ON f.id = t.source ORDER BY t.at, t.start, t.id`, session, at, start, turn, neighbours)
-			return collectRows(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return scanMemory(rows) })
+			return sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return scanMemory(rows) })
 		}
 		before, err := side("<", "DESC")
 		if err != nil {

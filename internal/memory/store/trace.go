@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // Bits of memory.edited: what a person set stays when the turn changes.
@@ -61,8 +62,8 @@ func (t *tx) trace(turn int64, key digest, s session, c content) error {
 		return err
 	}
 	var m memoryRow
-	err := t.row(`SELECT `+memoryRowColumns+` FROM memory WHERE turn = ?`, turn).Scan(m.fields()...)
-	ok, err := found(err)
+	err := t.Row(`SELECT `+memoryRowColumns+` FROM memory WHERE turn = ?`, turn).Scan(m.fields()...)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return fmt.Errorf("read a memory: %w", err)
 	}

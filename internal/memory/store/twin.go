@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // A turn that an agent told of while it happened is told of again by the agent's
@@ -67,7 +68,7 @@ func (l liveTurn) isTwin(session, at int64, request string, sameAnswer bool) boo
 func (t *tx) anyTold() (bool, error) {
 	if t.told == nil {
 		var any bool
-		err := t.row(`SELECT EXISTS (SELECT 1 FROM live_turn INDEXED BY live_turn_by_asked WHERE state IN ('told', 'forgotten'))`).Scan(&any)
+		err := t.Row(`SELECT EXISTS (SELECT 1 FROM live_turn INDEXED BY live_turn_by_asked WHERE state IN ('told', 'forgotten'))`).Scan(&any)
 		if err != nil {
 			return false, fmt.Errorf("look for turns that were told of: %w", err)
 		}
@@ -102,14 +103,14 @@ func (t *tx) toldTwin(s session, d *draft) (liveTurn, bool, error) {
 		return liveTurn{}, false, fmt.Errorf("look for a turn that was told of: %w", err)
 	}
 	rows, err := st.Query(asked[:])
-	all, err := collectRows(rows, err, func(rows *sql.Rows) (l liveTurn, err error) { return l, rows.Scan(l.fields()...) })
+	all, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (l liveTurn, err error) { return l, rows.Scan(l.fields()...) })
 	if err != nil {
 		return liveTurn{}, false, fmt.Errorf("look for a turn that was told of: %w", err)
 	}
 	var best liveTurn
 	for _, l := range all {
 		same := string(l.said) == string(said[0][:]) || string(l.said) == string(said[1][:])
-		if !l.isTwin(s.id, millis(d.body.at()), request, same) {
+		if !l.isTwin(s.id, sqlite.Millis(d.body.at()), request, same) {
 			continue
 		}
 		if same {
@@ -163,7 +164,7 @@ func (t *tx) meet(s session, held heldTurn, d *draft) (outcome, bool, error) {
 // silent reports whether a turn of a log says nothing yet that can be found.
 func (t *tx) silent(held heldTurn) (bool, error) {
 	var says bool
-	err := t.row(`SELECT EXISTS (SELECT 1 FROM memory WHERE turn = ?1) OR EXISTS (SELECT 1 FROM live_turn WHERE turn = ?1)`, held.id).Scan(&says)
+	err := t.Row(`SELECT EXISTS (SELECT 1 FROM memory WHERE turn = ?1) OR EXISTS (SELECT 1 FROM live_turn WHERE turn = ?1)`, held.id).Scan(&says)
 	if err != nil {
 		return false, fmt.Errorf("look for the memory of a turn: %w", err)
 	}
@@ -188,7 +189,7 @@ func (t *tx) readTwin(s session, l liveTurn, d *draft) (int64, error) {
 			return 0, t.dropTurn(held.id, held.session) // the log brings it again, as told
 		}
 		var one int
-		copied, err := found(t.row(`SELECT 1 FROM copy WHERE turn = ? AND session = ?`, held.id, s.id).Scan(&one))
+		copied, err := sqlite.Found(t.Row(`SELECT 1 FROM copy WHERE turn = ? AND session = ?`, held.id, s.id).Scan(&one))
 		if err != nil {
 			return 0, fmt.Errorf("look for a copy of a turn: %w", err)
 		}
@@ -221,7 +222,7 @@ func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
 		return 0, fmt.Errorf("look for a turn in the log: %w", err)
 	}
 	rows, err := st.Query(agent, l.started-longSaidMs, maxTwins, d.title)
-	twins, err := collectRows(rows, err, func(rows *sql.Rows) (w twin, err error) {
+	twins, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (w twin, err error) {
 		return w, rows.Scan(&w.turn, &w.session, &w.packed)
 	})
 	if err != nil {
@@ -240,7 +241,7 @@ func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
 		logged := saidOf(b)
 		same := said == logged[0] || said == logged[1]
 		l.session = s.id
-		if !l.isTwin(w.session, millis(b.at()), request, same) {
+		if !l.isTwin(w.session, sqlite.Millis(b.at()), request, same) {
 			continue
 		}
 		if same {

@@ -3,8 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // tx is what a job writes with. Its counts are added up and written at the end.
@@ -120,7 +121,7 @@ func (t *tx) flushSessions() error {
 			continue
 		}
 		var turns int64
-		err := t.row(`UPDATE session SET turns = turns + ?, messages = messages + ?, calls = calls + ?,
+		err := t.Row(`UPDATE session SET turns = turns + ?, messages = messages + ?, calls = calls + ?,
 				input = input + ?, cached = cached + ?, output = output + ?
 			WHERE id = ? RETURNING turns`,
 			c.turns, c.messages, c.calls, c.input, c.cached, c.output, id).Scan(&turns)
@@ -162,28 +163,13 @@ func (t *tx) insert(query string, args ...any) (int64, error) {
 	return r.LastInsertId()
 }
 
-// scanner is a row that may turn out to be an error.
-type scanner interface{ Scan(dest ...any) error }
-
-type failed struct{ err error }
-
-func (f failed) Scan(...any) error { return f.err }
-
 // row runs a query that gives at most one row.
-func (t *tx) row(query string, args ...any) scanner {
+func (t *tx) Row(query string, args ...any) sqlite.Scanner {
 	s, err := t.w.statement(query)
 	if err != nil {
-		return failed{err}
+		return sqlite.FailedRow(err)
 	}
 	return s.QueryRow(args...)
-}
-
-// found turns the absence of a row into false.
-func found(err error) (bool, error) {
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // names remembers the ids of agents, projects and sources. It is forgotten when
@@ -201,8 +187,8 @@ func (t *tx) intern(table, column, value string) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	err := t.row("SELECT id FROM "+table+" WHERE "+column+" = ?", value).Scan(&id)
-	ok, err := found(err)
+	err := t.Row("SELECT id FROM "+table+" WHERE "+column+" = ?", value).Scan(&id)
+	ok, err := sqlite.Found(err)
 	if err == nil && !ok {
 		id, err = t.insert("INSERT INTO "+table+" ("+column+") VALUES (?)", value)
 	}

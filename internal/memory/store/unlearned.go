@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // unlearned notes that a turn is new or has changed, so that it is learned from.
@@ -36,7 +37,7 @@ func (s *Store) Relearn(ctx context.Context, rules int) (bool, error) {
 	err := s.write(ctx, 1<<10, func(t *tx) error {
 		again = false
 		var version int
-		ok, err := found(t.row(`SELECT value FROM meta WHERE name = 'rules'`).Scan(&version))
+		ok, err := sqlite.Found(t.Row(`SELECT value FROM meta WHERE name = 'rules'`).Scan(&version))
 		if err != nil {
 			return fmt.Errorf("read the version of the rules: %w", err)
 		}
@@ -74,9 +75,9 @@ type Lesson struct {
 // are stored.
 func (s *Store) Lessons(ctx context.Context, limit, budget int) ([]Lesson, error) {
 	var out []Lesson
-	err := s.read(ctx, func(r reader) error {
+	err := s.readers.Read(ctx, func(r sqlite.Reader) error {
 		out = nil
-		rows, err := r.rows(`SELECT t.id, t.hash, t.at, a.name, s.external, coalesce(p.path, ''),
+		rows, err := r.Rows(`SELECT t.id, t.hash, t.at, a.name, s.external, coalesce(p.path, ''),
 				NOT s.background AND s.relation NOT IN ('subagent', 'review'), t.body
 			FROM unlearned AS u CROSS JOIN turn AS t ON t.id = u.turn JOIN session AS s ON s.id = t.session
 				JOIN agent AS a ON a.id = s.agent LEFT JOIN project AS p ON p.id = s.project
@@ -103,7 +104,7 @@ func (s *Store) lessons(rows *sql.Rows, budget int) ([]Lesson, error) {
 		if err := rows.Scan(&l.Row, &l.Hash, &at, &l.Agent, &l.Session, &l.Project, &l.Person, &packed); err != nil {
 			return nil, err
 		}
-		l.At = timeOf(at)
+		l.At = sqlite.Time(at)
 		shown, err := s.unpackShown(packed)
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/words"
 )
 
@@ -196,7 +197,7 @@ func (s *Store) UseSpace(ctx context.Context, name string) error {
 	return s.write(ctx, groupBytes, func(t *tx) error {
 		if t.w.vectors {
 			var old string
-			ok, err := found(t.row(`SELECT name FROM vector_space`).Scan(&old))
+			ok, err := sqlite.Found(t.Row(`SELECT name FROM vector_space`).Scan(&old))
 			if err != nil {
 				return fmt.Errorf("read the space of vectors: %w", err)
 			}
@@ -235,8 +236,8 @@ func (s *Store) DueVectors(ctx context.Context, limit int) ([]Text, error) {
 }
 
 func (s *Store) dueRows(ctx context.Context, limit int) (rows []int64, err error) {
-	err = s.read(ctx, func(r reader) (err error) {
-		rows, err = column[int64](r.rows(`SELECT memory FROM vector_due ORDER BY memory DESC LIMIT ?`, limit))
+	err = s.readers.Read(ctx, func(r sqlite.Reader) (err error) {
+		rows, err = sqlite.Column[int64](r.Rows(`SELECT memory FROM vector_due ORDER BY memory DESC LIMIT ?`, limit))
 		if err != nil {
 			return fmt.Errorf("read which memories need a vector: %w", err)
 		}
@@ -260,7 +261,7 @@ func (s *Store) PutVectors(ctx context.Context, space string, all []EmbeddedText
 	return s.write(ctx, len(all)*(len(all[0].Vector.Codes)+64), func(t *tx) error {
 		var name string
 		var dims int
-		if err := t.row(`SELECT name, dims FROM vector_space`).Scan(&name, &dims); err != nil {
+		if err := t.Row(`SELECT name, dims FROM vector_space`).Scan(&name, &dims); err != nil {
 			return fmt.Errorf("read the space of vectors: %w", err)
 		}
 		if name != space {
@@ -287,9 +288,9 @@ func (s *Store) PutVectors(ctx context.Context, space string, all []EmbeddedText
 func (t *tx) putVector(e EmbeddedText) error {
 	p := Placed{Place: Place{Row: e.Row}, Vector: e.Vector}
 	var status ambry.Status
-	err := t.row(`SELECT layer, status, agent, coalesce(project, 0), coalesce(session, 0), created_at
+	err := t.Row(`SELECT layer, status, agent, coalesce(project, 0), coalesce(session, 0), created_at
 		FROM memory WHERE id = ? AND version = ?`, e.Row, e.Version).Scan(&p.Layer, &status, &p.Agent, &p.Project, &p.Session, &p.At)
-	ok, err := found(err)
+	ok, err := sqlite.Found(err)
 	if err != nil {
 		return fmt.Errorf("find the memory of a vector: %w", err)
 	}
@@ -310,10 +311,10 @@ func (t *tx) putVector(e EmbeddedText) error {
 // Vectors returns memories that have a vector, by row, from after a row on.
 func (s *Store) Vectors(ctx context.Context, after int64, limit int) ([]Placed, error) {
 	var out []Placed
-	err := s.read(ctx, func(r reader) error {
-		rows, err := r.rows(`SELECT v.memory, v.data, m.layer, m.status, m.agent, coalesce(m.project, 0), coalesce(m.session, 0), m.created_at
+	err := s.readers.Read(ctx, func(r sqlite.Reader) error {
+		rows, err := r.Rows(`SELECT v.memory, v.data, m.layer, m.status, m.agent, coalesce(m.project, 0), coalesce(m.session, 0), m.created_at
 			FROM vector AS v CROSS JOIN memory AS m ON m.id = v.memory WHERE v.memory > ? ORDER BY v.memory LIMIT ?`, after, limit)
-		out, err = collectRows(rows, err, func(rows *sql.Rows) (p Placed, err error) {
+		out, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (p Placed, err error) {
 			var data sql.RawBytes
 			var status ambry.Status
 			if err := rows.Scan(&p.Row, &data, &p.Layer, &status, &p.Agent, &p.Project, &p.Session, &p.At); err != nil {
@@ -334,8 +335,8 @@ func (s *Store) Vectors(ctx context.Context, after int64, limit int) ([]Placed, 
 // VectorsDue returns how many memories wait for a vector.
 func (s *Store) VectorsDue(ctx context.Context) (int64, error) {
 	return s.due.get(s, func() (n int64, err error) {
-		err = s.read(ctx, func(r reader) error {
-			if err := r.row(`SELECT count(*) FROM vector_due`).Scan(&n); err != nil {
+		err = s.readers.Read(ctx, func(r sqlite.Reader) error {
+			if err := r.Row(`SELECT count(*) FROM vector_due`).Scan(&n); err != nil {
 				return fmt.Errorf("count the memories that need a vector: %w", err)
 			}
 			return nil
@@ -356,12 +357,12 @@ type Places struct {
 
 // Places looks up the ids of a filter. Its tags are not looked at.
 func (s *Store) Places(ctx context.Context, f Filter) (Places, error) {
-	p := Places{Layers: f.Layers, After: millis(f.After), Before: millis(f.Before), Archived: f.Archived}
+	p := Places{Layers: f.Layers, After: sqlite.Millis(f.After), Before: sqlite.Millis(f.Before), Archived: f.Archived}
 	names, err := json.Marshal(f.Agents)
 	if err != nil {
 		return Places{}, fmt.Errorf("filter by agent: %w", err)
 	}
-	err = s.read(ctx, func(r reader) error {
+	err = s.readers.Read(ctx, func(r sqlite.Reader) error {
 		for _, look := range []struct {
 			wanted bool
 			query  string
@@ -375,7 +376,7 @@ func (s *Store) Places(ctx context.Context, f Filter) (Places, error) {
 			if !look.wanted {
 				continue
 			}
-			ids, err := column[int64](r.rows(look.query, look.arg))
+			ids, err := sqlite.Column[int64](r.Rows(look.query, look.arg))
 			if err != nil {
 				return fmt.Errorf("look up a filter: %w", err)
 			}
@@ -393,8 +394,8 @@ func (s *Store) Newest(ctx context.Context, below int64, n int) ([]int64, error)
 		below = math.MaxInt64
 	}
 	var out []int64
-	err := s.read(ctx, func(r reader) (err error) {
-		out, err = column[int64](r.rows(`SELECT id FROM memory WHERE id < ? ORDER BY id DESC LIMIT ?`, below, n))
+	err := s.readers.Read(ctx, func(r sqlite.Reader) (err error) {
+		out, err = sqlite.Column[int64](r.Rows(`SELECT id FROM memory WHERE id < ? ORDER BY id DESC LIMIT ?`, below, n))
 		if err != nil {
 			return fmt.Errorf("list memories: %w", err)
 		}
@@ -426,8 +427,8 @@ func (s *Store) Embedded(ctx context.Context, ids []string) (map[string]bool, er
 		return nil, fmt.Errorf("look for vectors: %w", err)
 	}
 	out := map[string]bool{}
-	err = s.read(ctx, func(r reader) error {
-		some, err := column[string](r.rows(`SELECT m.public FROM json_each(?) AS j CROSS JOIN memory AS m ON m.public = j.value
+	err = s.readers.Read(ctx, func(r sqlite.Reader) error {
+		some, err := sqlite.Column[string](r.Rows(`SELECT m.public FROM json_each(?) AS j CROSS JOIN memory AS m ON m.public = j.value
 			CROSS JOIN vector AS v ON v.memory = m.id`, string(list)))
 		if err != nil {
 			return fmt.Errorf("look for vectors: %w", err)

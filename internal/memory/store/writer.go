@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // How much is committed together, and what an idle or broken writer does.
@@ -62,7 +64,7 @@ func (s *Store) enqueue(j *job) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
-		return errClosed
+		return sqlite.ErrClosed
 	}
 	select {
 	case s.jobs <- j:
@@ -111,7 +113,7 @@ func (w *writer) run(jobs <-chan *job) {
 		case <-timer.C:
 			w.idle()
 		}
-		if w.store.trouble.reason() != "" {
+		if w.store.trouble.Reason() != "" {
 			timer.Reset(probeEvery)
 		} else if !w.tidy {
 			timer.Reset(tidyAfter)
@@ -151,7 +153,7 @@ func (w *writer) serve(jobs []*job) {
 			j := jobs[to]
 			w.tidy = false
 			if j.err = j.ctx.Err(); j.err == nil {
-				j.err = failure(j.alone(w))
+				j.err = sqlite.Failure(j.alone(w))
 				w.store.written.Add(1)
 			}
 			close(j.done)
@@ -175,7 +177,7 @@ func (w *writer) group(jobs []*job) {
 		jobs[0].err = err
 	}
 	for _, j := range jobs {
-		j.err = failure(j.err)
+		j.err = sqlite.Failure(j.err)
 		close(j.done)
 	}
 }
@@ -191,7 +193,7 @@ func (w *writer) commit(jobs []*job) error {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
 		}
-		if j.err = w.attempt(j); ofStorage(j.err) {
+		if j.err = w.attempt(j); sqlite.OfStorage(j.err) {
 			w.rollback()
 			return w.broken(j.err)
 		}
@@ -215,7 +217,7 @@ func (w *writer) commit(jobs []*job) error {
 	}
 	w.store.index.Add(changed.entries, changed.gone)
 	w.tell()
-	if w.store.trouble.clear() {
+	if w.store.trouble.Clear() {
 		w.store.log.Info("the memory can be written again")
 	}
 	if _, full := w.store.index.Unsaved(); full {
@@ -243,13 +245,13 @@ func (w *writer) attempt(j *job) error {
 	}
 	if err != nil {
 		w.names, w.gists = names{}, gists{}
-		if back := w.exec("ROLLBACK TO job"); back != nil && !ofStorage(err) {
+		if back := w.exec("ROLLBACK TO job"); back != nil && !sqlite.OfStorage(err) {
 			return back
 		}
-		if back := w.ensureVectors(); back != nil && !ofStorage(err) {
+		if back := w.ensureVectors(); back != nil && !sqlite.OfStorage(err) {
 			return back
 		}
-		if ofStorage(err) {
+		if sqlite.OfStorage(err) {
 			return err
 		}
 	}
@@ -275,7 +277,7 @@ func (w *writer) rollback() {
 
 // broken remembers that the disk did not take what was written.
 func (w *writer) broken(err error) error {
-	if w.store.trouble.set(err) {
+	if w.store.trouble.Set(err) {
 		w.store.log.Error("the memory cannot be written", "err", err)
 	}
 	return err
@@ -283,7 +285,7 @@ func (w *writer) broken(err error) error {
 
 // idle is called when nothing was written for a while.
 func (w *writer) idle() {
-	if w.store.trouble.reason() != "" {
+	if w.store.trouble.Reason() != "" {
 		_ = w.exec("PRAGMA wal_checkpoint(PASSIVE)") // may free room in the log
 		_ = w.commit([]*job{{ctx: context.Background(), run: (*tx).probe}})
 		return
@@ -315,12 +317,12 @@ func (t *tx) probe() error {
 
 // end moves the log into the file and closes what the writer holds.
 func (w *writer) end() {
-	if owed := w.owed(); owed != 0 && w.store.trouble.reason() == "" {
+	if owed := w.owed(); owed != 0 && w.store.trouble.Reason() == "" {
 		if err := w.scrub(owed); err != nil {
 			w.store.log.Warn("overwrite what was forgotten; the next start tries again", "err", err)
 		}
 	}
-	if w.store.trouble.reason() == "" {
+	if w.store.trouble.Reason() == "" {
 		w.save()
 	}
 	w.checkpoint()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // TestOneFailingWriteLeavesTheOthers has many writes wait for the writer at the
@@ -57,7 +58,7 @@ func TestOneFailingWriteLeavesTheOthers(t *testing.T) {
 	}
 	close(hold)
 	wg.Wait()
-	names, err := column[string](s.readers.QueryContext(t.Context(), `SELECT name FROM agent`))
+	names, err := sqlite.Column[string](s.readers.Reader(t.Context()).Rows(`SELECT name FROM agent`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"ambry.dev/ambry"
 )
@@ -26,47 +27,45 @@ const (
 	schemaPrefix = "memory-schema"
 	backupSuffix = ".db"
 	partSuffix   = ".part"
+	backupTime   = "20060102T150405.000"
 )
 
-// Backup copies the memory as it is now into the directory of backups, and
-// deletes the oldest copies beyond what is kept. The copy has its name once it
+// Backup copies the memory in a file as it is now into the directory of backups,
+// and deletes the oldest copies beyond what is kept. The copy has its name once it
 // is whole and on the disk. Writes go on meanwhile.
-func (s *Store) Backup(ctx context.Context) (ambry.BackupMade, error) {
-	if err := os.MkdirAll(s.backups, 0o700); err != nil {
+func Backup(ctx context.Context, path, dir string, at time.Time) (ambry.BackupMade, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return ambry.BackupMade{}, fmt.Errorf("make the directory of backups: %w", err)
 	}
-	at := s.now().UTC()
-	name := dailyPrefix + at.Format("20060102T150405.000") + backupSuffix
-	to := filepath.Join(s.backups, name)
-	if err := s.copyTo(ctx, to+partSuffix); err != nil {
+	name := dailyPrefix + at.Format(backupTime) + backupSuffix
+	to := filepath.Join(dir, name)
+	if err := copyTo(ctx, path, to+partSuffix); err != nil {
 		_ = os.Remove(to + partSuffix)
 		return ambry.BackupMade{}, err
 	}
 	if err := nameBackup(to); err != nil {
 		return ambry.BackupMade{}, err
 	}
-	made := ambry.BackupMade{Name: name, Bytes: fileSize(to), MadeAt: at}
-	s.log.Info("memory backed up", "file", name, "bytes", made.Bytes)
-	return made, s.pruneBackups()
+	return ambry.BackupMade{Name: name, Bytes: FileSize(to), MadeAt: at}, pruneBackups(dir)
 }
 
 // copyTo writes a whole copy of the memory, and checks it.
-func (s *Store) copyTo(ctx context.Context, to string) error {
+func copyTo(ctx context.Context, path, to string) error {
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove half a backup: %w", err)
 	}
-	db, err := connect(s.path, 1, nil)
+	db, err := Connect(path, 1, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
-		return fmt.Errorf("back up the memory: %w", failure(err))
+		return fmt.Errorf("back up the memory: %w", Failure(err))
 	}
 	if err := os.Chmod(to, 0o600); err != nil {
 		return fmt.Errorf("protect the backup: %w", err)
 	}
-	_, err = Check(ctx, to, false)
+	_, err = Check(ctx, to)
 	return err
 }
 
@@ -84,8 +83,8 @@ func nameBackup(to string) error {
 	return nil
 }
 
-// sweepParts removes half copies that somebody who was killed has left.
-func sweepParts(dir string) error {
+// SweepParts removes half copies that somebody who was killed has left.
+func SweepParts(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -95,7 +94,7 @@ func sweepParts(dir string) error {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
-	return wrapf(err, "remove half a backup")
+	return Wrapf(err, "remove half a backup")
 }
 
 // syncPath puts a file, or the names in a directory, on the disk.
@@ -141,8 +140,8 @@ func Backups(dir string) ([]ambry.BackupMade, error) {
 }
 
 // pruneBackups deletes the oldest copies of days.
-func (s *Store) pruneBackups() error {
-	all, err := Backups(s.backups)
+func pruneBackups(dir string) error {
+	all, err := Backups(dir)
 	if err != nil {
 		return err
 	}
@@ -155,71 +154,10 @@ func (s *Store) pruneBackups() error {
 		n++
 		size += b.Bytes
 		if n > 1 && (n > keepBackups || size > maxBackupSize) {
-			if err := os.Remove(filepath.Join(s.backups, b.Name)); err != nil {
+			if err := os.Remove(filepath.Join(dir, b.Name)); err != nil {
 				return fmt.Errorf("delete an old backup: %w", err)
 			}
 		}
 	}
 	return nil
-}
-
-// Checked is what a look at a memory's file found.
-type Checked struct {
-	Schema   int
-	Memories int64
-	Index    string // what is wrong with the text index, which can be made anew; "" if nothing
-}
-
-// Check looks at the file of a memory, whole, without changing it. Its error is
-// of kind [ambry.MemoryUnavailable] when the file is damaged, of another program
-// or of a newer version. The text index is looked at if index is true; nobody
-// may write to the file meanwhile.
-func Check(ctx context.Context, path string, index bool) (Checked, error) {
-	var c Checked
-	if _, err := os.Stat(path); err != nil {
-		return c, ambry.NotFound.Wrap(err, "there is no such file")
-	}
-	if err := checkFile(path); err != nil {
-		return c, err
-	}
-	db, err := connect(path, 1, map[string]string{"query_only": "ON", "cell_size_check": "ON"})
-	if err != nil {
-		return c, err
-	}
-	defer func() { _ = db.Close() }()
-	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&c.Schema); err != nil {
-		return c, fmt.Errorf("check the memory: %w", failure(err))
-	}
-	rows, err := db.QueryContext(ctx, `PRAGMA integrity_check(20)`)
-	if err != nil {
-		return c, fmt.Errorf("check the memory: %w", failure(err))
-	}
-	defer func() { _ = rows.Close() }()
-	var wrong []string
-	for rows.Next() {
-		var found string
-		if err := rows.Scan(&found); err != nil {
-			return c, fmt.Errorf("check the memory: %w", failure(err))
-		}
-		switch {
-		case found == "ok":
-		default:
-			wrong = append(wrong, found)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return c, fmt.Errorf("check the memory: %w", failure(err))
-	}
-	if len(wrong) > 0 {
-		return c, ambry.MemoryUnavailable.Wrap(errors.New(strings.Join(wrong, "; ")), `the memory file is damaged; see "ambry doctor"`)
-	}
-	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM memory`).Scan(&c.Memories); err != nil {
-		return c, fmt.Errorf("check the memory: %w", failure(err))
-	}
-	if index {
-		if err := checkIndex(ctx, db, path); err != nil {
-			c.Index = err.Error()
-		}
-	}
-	return c, nil
 }

@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"errors"
@@ -6,14 +6,14 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"modernc.org/sqlite"
+	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"ambry.dev/ambry"
 )
 
-// failure gives an error of SQLite the kind that a caller can act on.
-func failure(err error) error {
+// Failure gives an error of SQLite the kind that a caller can act on.
+func Failure(err error) error {
 	switch code(err) {
 	case sqlite3.SQLITE_FULL:
 		return ambry.StorageFull.Wrap(err, "the disk is full; free some space and try again")
@@ -46,15 +46,15 @@ func Damaged(err error) bool {
 
 // code returns the primary result code of SQLite, 0 for other errors.
 func code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0
 }
 
-// ofStorage reports whether err is about the disk rather than the request, so
+// OfStorage reports whether err is about the disk rather than the request, so
 // that SQLite may have given up the whole transaction.
-func ofStorage(err error) bool {
+func OfStorage(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN,
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_BUSY:
@@ -63,22 +63,23 @@ func ofStorage(err error) bool {
 	return false
 }
 
-// trouble remembers why the last write did not reach the disk.
-type trouble struct{ what atomic.Pointer[string] }
+// Trouble remembers why the last write did not reach the disk.
+type Trouble struct{ what atomic.Pointer[string] }
 
-func (t *trouble) reason() string {
+// Reason is why, "" when it did.
+func (t *Trouble) Reason() string {
 	if p := t.what.Load(); p != nil {
 		return *p
 	}
 	return ""
 }
 
-// set reports whether that is news.
-func (t *trouble) set(err error) bool {
-	reason := failure(err).Error()
+// Set reports whether that is news.
+func (t *Trouble) Set(err error) bool {
+	reason := Failure(err).Error()
 	old := t.what.Swap(&reason)
 	return old == nil
 }
 
-// clear reports whether that is news.
-func (t *trouble) clear() bool { return t.what.Swap(nil) != nil }
+// Clear reports whether that is news.
+func (t *Trouble) Clear() bool { return t.what.Swap(nil) != nil }

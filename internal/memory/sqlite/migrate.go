@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"context"
@@ -45,6 +45,14 @@ func steps(files fs.FS) []step {
 	return out
 }
 
+// SchemaVersion is the version of the schema that this program writes.
+func SchemaVersion() int { return len(migrations()) }
+
+// Migrate brings a database to the newest version.
+func Migrate(ctx context.Context, conn *sql.Conn, path, backups string, now func() time.Time, log *slog.Logger) error {
+	return migrator{conn: conn, path: path, backups: backups, now: now, log: log}.run(ctx, migrations())
+}
+
 // migrator brings a database to the newest version.
 type migrator struct {
 	conn    *sql.Conn
@@ -79,7 +87,7 @@ func (m migrator) backup(ctx context.Context, version int) error {
 	if err := os.MkdirAll(m.backups, 0o700); err != nil {
 		return fmt.Errorf("make the directory of backups: %w", err)
 	}
-	name := fmt.Sprintf("memory-schema%d-%s.db", version, m.now().UTC().Format("20060102T150405.000"))
+	name := fmt.Sprintf("%s%d-%s%s", schemaPrefix, version, m.now().UTC().Format(backupTime), backupSuffix)
 	to := filepath.Join(m.backups, name)
 	if _, err := m.conn.ExecContext(ctx, "VACUUM INTO ?", to+partSuffix); err != nil {
 		return errors.Join(fmt.Errorf("back up the memory before a migration: %w", err), os.RemoveAll(to+partSuffix))

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+
+	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/sqlite"
+)
+
+// Backup copies the memory as it is now into the directory of backups; see
+// [sqlite.Backup].
+func (s *Store) Backup(ctx context.Context) (ambry.BackupMade, error) {
+	made, err := sqlite.Backup(ctx, s.path, s.backups, s.now().UTC())
+	if made.Name != "" {
+		s.log.Info("memory backed up", "file", made.Name, "bytes", made.Bytes)
+	}
+	return made, err
+}
+
+// Checked is what a look at a memory's file found.
+type Checked struct {
+	sqlite.Checked
+	Index string // what is wrong with the text index, which can be made anew; "" if nothing
+}
+
+// Check looks at the file of a memory, whole, without changing it; see
+// [sqlite.Check]. The text index is looked at if index is true; nobody may write to
+// the file meanwhile.
+func Check(ctx context.Context, path string, index bool) (Checked, error) {
+	c, err := sqlite.Check(ctx, path)
+	out := Checked{Checked: c}
+	if err != nil || !index {
+		return out, err
+	}
+	db, err := sqlite.Connect(path, 1, map[string]string{"query_only": "ON", "cell_size_check": "ON"})
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = db.Close() }()
+	if err := checkIndex(ctx, db, path); err != nil {
+		out.Index = err.Error()
+	}
+	return out, nil
+}
