@@ -20,4 +20,3 @@ func valueIn(t *testing.T, path, query string) string {
 	}
 	return v
 }
-
