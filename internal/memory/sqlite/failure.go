@@ -29,8 +29,8 @@ func Failure(err error) error {
 	return err
 }
 
-// unreadable is the error for what stands in a row and is not as it was written.
-func unreadable(doing string, err error) error {
+// Unreadable is the error for what stands in a row and is not as it was written.
+func Unreadable(doing string, err error) error {
 	return ambry.MemoryUnavailable.Wrap(fmt.Errorf("%s: %w", doing, err), `the memory file is damaged; see "ambry doctor"`)
 }
 

@@ -112,8 +112,8 @@ func CheckContent(ctx context.Context, conn *sql.Conn, path string) error {
 	return nil
 }
 
-// quickBytes is a size that quick_check reads in well under 100 ms.
-const quickBytes = 32 << 20
+// QuickBytes is a size that quick_check reads in well under 100 ms.
+const QuickBytes = 32 << 20
 
 // dirty reports whether a log was left behind by a process that did not stop
 // cleanly, and the file is small enough to look at all of it.
@@ -123,5 +123,5 @@ func dirty(path string) bool {
 		return false
 	}
 	main, err := os.Stat(path)
-	return err == nil && main.Size() <= quickBytes
+	return err == nil && main.Size() <= QuickBytes
 }

@@ -144,11 +144,11 @@ func newUnpacker() unpacker {
 func (u unpacker) unpack(packed []byte) (body, error) {
 	encoded, err := u.zstd.DecodeAll(packed, nil)
 	if err != nil {
-		return body{}, unreadable("unpack a turn", err)
+		return body{}, sqlite.Unreadable("unpack a turn", err)
 	}
 	var b body
 	if err := json.Unmarshal(encoded, &b); err != nil {
-		return body{}, unreadable("decode a turn", err)
+		return body{}, sqlite.Unreadable("decode a turn", err)
 	}
 	return b, nil
 }
@@ -159,7 +159,7 @@ func (u unpacker) unpackShown(packed []byte) ([]message, error) {
 	buffer := u.buffers.Get().(*[]byte)
 	encoded, err := u.zstd.DecodeAll(packed, (*buffer)[:0])
 	if err != nil {
-		return nil, unreadable("unpack a turn", err)
+		return nil, sqlite.Unreadable("unpack a turn", err)
 	}
 	if cap(encoded) <= maxBuffer {
 		*buffer = encoded
@@ -169,7 +169,7 @@ func (u unpacker) unpackShown(packed []byte) ([]message, error) {
 	defer u.parsers.Put(p)
 	root, err := p.ParseBytes(encoded)
 	if err != nil {
-		return nil, unreadable("decode a turn", err)
+		return nil, sqlite.Unreadable("decode a turn", err)
 	}
 	var out []message
 	for _, v := range root.GetArray("messages") {

@@ -79,7 +79,7 @@ func (w *writer) fits(x *index.Index) error {
 	if err := x.Tidy(); err != nil {
 		return err
 	}
-	if x.Size() > quickBytes {
+	if x.Size() > sqlite.QuickBytes {
 		w.store.merge.check = true
 		return nil
 	}

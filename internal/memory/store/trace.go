@@ -192,7 +192,7 @@ func parseTags(text string) ([]string, error) {
 		return tags, nil
 	}
 	if err := json.Unmarshal([]byte(text), &tags); err != nil {
-		return nil, unreadable("read tags", err)
+		return nil, sqlite.Unreadable("read tags", err)
 	}
 	return tags, nil
 }
