@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
+	mevent "maunium.net/go/mautrix/event"
 	"maunium.net/go/mautrix/id"
 
 	"ambry.dev/ambry/internal/channel/channeltest"
@@ -206,7 +206,7 @@ func world(t *testing.T, server string) channeltest.World {
 			if l.Mention {
 				content["body"], content["m.mentions"] = us.UserID.String()+": "+l.Text, map[string]any{"user_ids": []id.UserID{us.UserID}}
 			}
-			if _, err := people[l.From].SendMessageEvent(t.Context(), rooms[in], event.EventMessage, content); err != nil {
+			if _, err := people[l.From].SendMessageEvent(t.Context(), rooms[in], mevent.EventMessage, content); err != nil {
 				t.Error(err)
 			}
 		},
@@ -275,7 +275,7 @@ func TestARealHomeserver(t *testing.T) {
 	t.Run("encrypted", func(t *testing.T) {
 		us, ann := register(t, server, "harbour"), register(t, server, "ann")
 		room := ann.room(true, us.UserID)
-		if _, err := ann.SendStateEvent(t.Context(), room, event.StateEncryption, "", map[string]any{"algorithm": "m.megolm.v1.aes-sha2"}); err != nil {
+		if _, err := ann.SendStateEvent(t.Context(), room, mevent.StateEncryption, "", map[string]any{"algorithm": "m.megolm.v1.aes-sha2"}); err != nil {
 			t.Fatal(err)
 		}
 		heard := make(chan channeltest.Sent, 8)
@@ -285,11 +285,11 @@ func TestARealHomeserver(t *testing.T) {
 		h := newHost()
 		// All of it is said before we come.
 		for range 2 {
-			if _, err := ann.SendMessageEvent(t.Context(), room, event.EventEncrypted, map[string]any{"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "x", "session_id": "s", "sender_key": "k", "device_id": "d"}); err != nil {
+			if _, err := ann.SendMessageEvent(t.Context(), room, mevent.EventEncrypted, map[string]any{"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "x", "session_id": "s", "sender_key": "k", "device_id": "d"}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := ann.SendMessageEvent(t.Context(), room, event.EventMessage, map[string]any{"msgtype": "m.text", "body": "in plain"}); err != nil {
+		if _, err := ann.SendMessageEvent(t.Context(), room, mevent.EventMessage, map[string]any{"msgtype": "m.text", "body": "in plain"}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

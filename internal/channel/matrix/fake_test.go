@@ -324,7 +324,7 @@ func (f *fake) invite(room string, direct bool) {
 	f.changed.Broadcast()
 }
 
-func message(l channeltest.Line) (room string, event object) {
+func said(l channeltest.Line) (room string, event object) {
 	room = "!" + l.From + ":example.org"
 	content := object{"msgtype": "m.text", "body": l.Text, "m.mentions": object{}}
 	if l.Bot {
@@ -340,7 +340,7 @@ func message(l channeltest.Line) (room string, event object) {
 	return room, object{"type": "m.room.message", "sender": "@" + l.From + ":example.org", "content": content}
 }
 
-func (f *fake) say(l channeltest.Line) { f.place(message(l)) }
+func (f *fake) say(l channeltest.Line) { f.place(said(l)) }
 
 func (f *fake) hear(within time.Duration) (channeltest.Sent, bool) {
 	select {
@@ -372,7 +372,7 @@ func open(t *testing.T) channeltest.World {
 			last := f.events[len(f.events)-1]
 			f.put2(last.room, last.event)
 		},
-		Bots: true, Remembers: true, Long: 70_000, Libraries: []string{"maunium.net/"},
+		Bots: true, Remembers: true, Long: 70_000,
 	}
 }
 

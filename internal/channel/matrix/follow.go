@@ -9,10 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
-
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel"
 )
@@ -33,7 +29,7 @@ const (
 type cursor struct {
 	Since string      `json:"since"`
 	At    time.Time   `json:"at"`
-	Told  []id.RoomID `json:"told,omitempty"`
+	Told  []roomID `json:"told,omitempty"`
 }
 
 // room is what is known of a room that we are in.
@@ -45,9 +41,9 @@ type follower struct {
 	host  channel.Host
 	line  channel.Line
 	at    cursor
-	rooms map[id.RoomID]*room
-	names map[id.UserID]string
-	last  []id.EventID // that were passed on, since some homeservers tell an event in two syncs
+	rooms map[roomID]*room
+	names map[userID]string
+	last  []eventID // that were passed on, since some homeservers tell an event in two syncs
 }
 
 func (f *follower) run(ctx context.Context) error {
@@ -70,10 +66,10 @@ func (f *follower) run(ctx context.Context) error {
 		if err := f.take(ctx, out); err != nil {
 			return err
 		}
-		if out.NextBatch == f.at.Since {
+		if out.Next == f.at.Since {
 			continue
 		}
-		f.at.Since, f.at.At = out.NextBatch, time.Now().UTC()
+		f.at.Since, f.at.At = out.Next, time.Now().UTC()
 		if err := f.keep(ctx); err != nil {
 			return err
 		}
@@ -100,15 +96,15 @@ func filter(first bool) string {
 		"presence": none, "account_data": none,
 		"room": object{
 			"ephemeral": none, "account_data": none,
-			"state":    object{"types": []string{"m.room.member"}, "lazy_load_members": true},
-			"timeline": object{"types": []string{"m.room.member", "m.room.message", "m.room.encrypted"}, "limit": limit},
+			"state":    object{"types": []string{typeMember}, "lazy_load_members": true},
+			"timeline": object{"types": []string{typeMember, typeMessage, typeEncrypted}, "limit": limit},
 		},
 	})
 	return string(text)
 }
 
 // sync asks what is new, and waits for something.
-func (f *follower) sync(ctx context.Context, wait time.Duration) (out *mautrix.RespSync, err error) {
+func (f *follower) sync(ctx context.Context, wait time.Duration) (out news, err error) {
 	limit := longPoll + 20*time.Second
 	if f.at.Since == "" {
 		limit = maxFirst
@@ -117,23 +113,23 @@ func (f *follower) sync(ctx context.Context, wait time.Duration) (out *mautrix.R
 	err = f.ask(ctx, 1, limit, func(ctx context.Context) error {
 		for {
 			var err error
-			out, err = f.api.FullSyncRequest(ctx, mautrix.ReqSync{Timeout: int(wait.Milliseconds()), Since: f.at.Since, FilterID: filter(f.at.Since == "")})
+			out, err = f.api.sync(ctx, f.at.Since, filter(f.at.Since == ""), wait)
 			again, passes := passing(err)
-			if !passes || !errors.Is(err, mautrix.MLimitExceeded) || channel.Pause(ctx, max(again, f.pause)) != nil {
-				h, ok := errors.AsType[mautrix.HTTPError](err)
-				bad = ok && h.Response != nil && h.Response.StatusCode == http.StatusBadRequest
+			r, refused := errors.AsType[*refusal](err)
+			if !passes || !refused || r.kind != limited || channel.Pause(ctx, max(again, f.pause)) != nil {
+				bad = refused && r.broken == nil && r.status == http.StatusBadRequest
 				return err
 			}
 		}
 	})
-	if err == nil && (out == nil || out.NextBatch == "") {
+	if err == nil && out.Next == "" {
 		err = ambry.UpstreamFailed.Errorf(noHomeserver)
 	}
 	if err != nil && bad && f.at.Since != "" {
 		// A homeserver that was set up anew does not know how far we had read it.
 		f.at = cursor{}
 		if err := f.keep(ctx); err != nil {
-			return nil, err
+			return news{}, err
 		}
 	}
 	return out, err
@@ -141,7 +137,7 @@ func (f *follower) sync(ctx context.Context, wait time.Duration) (out *mautrix.R
 
 // take takes what a sync tells. Rooms are in the order of their names, since a
 // sync does not say what came first.
-func (f *follower) take(ctx context.Context, out *mautrix.RespSync) error {
+func (f *follower) take(ctx context.Context, out news) error {
 	for n, name := range slices.Sorted(maps.Keys(out.Rooms.Invite)) {
 		if invited := out.Rooms.Invite[name]; invited != nil && n < maxJoins {
 			if err := f.invited(ctx, name, invited.State.Events); err != nil {
@@ -160,20 +156,17 @@ func (f *follower) take(ctx context.Context, out *mautrix.RespSync) error {
 }
 
 // invited accepts an invitation, or leaves it.
-func (f *follower) invited(ctx context.Context, name id.RoomID, state []*event.Event) error {
+func (f *follower) invited(ctx context.Context, name roomID, state []*event) error {
 	accept := f.link.rooms == "all"
 	for _, e := range state {
-		if m, ok := member(e); ok && e.GetStateKey() == f.us.String() && m.Membership == event.MembershipInvite && m.IsDirect {
+		if m, ok := member(e); ok && *e.State == string(f.us) && m.Is == "invite" && m.Direct {
 			accept = f.link.rooms != "none"
 		}
 	}
 	if !accept {
 		return nil
 	}
-	err := f.ask(ctx, 1, maxAsk, func(ctx context.Context) error {
-		_, err := f.api.JoinRoomByID(ctx, name)
-		return err
-	})
+	err := f.ask(ctx, 1, maxAsk, func(ctx context.Context) error { return f.api.join(ctx, name) })
 	if ambry.KindOf(err) == ambry.Unauthorized || ctx.Err() != nil {
 		return err
 	}
@@ -184,26 +177,22 @@ func (f *follower) invited(ctx context.Context, name id.RoomID, state []*event.E
 }
 
 // member reads a membership.
-func member(e *event.Event) (*event.MemberEventContent, bool) {
-	if e == nil || e.Type.Type != event.StateMember.Type || e.StateKey == nil {
-		return nil, false
+func member(e *event) (m membership, ok bool) {
+	if e == nil || e.Type != typeMember || e.State == nil {
+		return membership{}, false
 	}
-	if err := e.Content.ParseRaw(event.StateMember); err != nil && !errors.Is(err, event.ErrContentAlreadyParsed) {
-		return nil, false
-	}
-	m, ok := e.Content.Parsed.(*event.MemberEventContent)
-	return m, ok
+	return m, json.Unmarshal(e.Content, &m) == nil
 }
 
 // happened takes what has happened in a room.
-func (f *follower) happened(ctx context.Context, name id.RoomID, joined *mautrix.SyncJoinedRoom) error {
+func (f *follower) happened(ctx context.Context, name roomID, joined *joined) error {
 	events := joined.Timeline.Events
 	for _, e := range slices.Concat(joined.State.Events, events) {
 		if m, ok := member(e); ok {
 			f.moved(name, e, m)
 		}
 	}
-	if n := joined.Summary.JoinedMemberCount; n != nil {
+	if n := joined.Summary.Members; n != nil {
 		f.rooms[name] = &room{members: *n}
 	}
 	if f.at.Since == "" {
@@ -211,7 +200,7 @@ func (f *follower) happened(ctx context.Context, name id.RoomID, joined *mautrix
 	}
 	told, how := f.sinceWeCame(events)
 	if how == cameInvited || how == there && joined.Timeline.Limited {
-		missed, err := f.missed(ctx, name, joined.Timeline.PrevBatch, how)
+		missed, err := f.missed(ctx, name, joined.Timeline.Before, how)
 		if err != nil {
 			return err
 		}
@@ -228,16 +217,16 @@ func (f *follower) happened(ctx context.Context, name id.RoomID, joined *mautrix
 }
 
 // moved forgets what a membership changes.
-func (f *follower) moved(name id.RoomID, e *event.Event, m *event.MemberEventContent) {
+func (f *follower) moved(name roomID, e *event, m membership) {
 	if r := f.rooms[name]; r != nil && r.members <= smallRoom {
 		delete(f.rooms, name)
 	}
-	if m.Membership == event.MembershipJoin {
-		f.named(id.UserID(e.GetStateKey()), m.Displayname)
+	if m.Is == "join" {
+		f.named(userID(*e.State), m.Name)
 	}
 }
 
-func (f *follower) named(who id.UserID, name string) {
+func (f *follower) named(who userID, name string) {
 	if len(f.names) > maxNames {
 		clear(f.names)
 	}
@@ -257,28 +246,30 @@ const (
 
 // sinceWeCame leaves out what was said before we were invited, or came. Not every
 // homeserver tells the invitation at its place: what is later is kept, too.
-func (f *follower) sinceWeCame(events []*event.Event) ([]*event.Event, arrival) {
+func (f *follower) sinceWeCame(events []*event) ([]*event, arrival) {
 	invited, joined := -1, -1
 	for i, e := range events {
 		m, ok := member(e)
-		if !ok || e.GetStateKey() != f.us.String() {
+		if !ok || *e.State != string(f.us) {
 			continue
 		}
-		switch before := e.Unsigned.PrevContent; {
-		case m.Membership == event.MembershipInvite:
+		var before membership
+		_ = json.Unmarshal(e.Before, &before) // there is none
+		switch {
+		case m.Is == "invite":
 			invited = i
-		case m.Membership != event.MembershipJoin || joined >= 0:
-		case before != nil && before.Raw["membership"] == "join": // only a name has changed
+		case m.Is != "join" || joined >= 0:
+		case before.Is == "join": // only a name has changed
 		default:
 			joined = i
 		}
 	}
 	switch {
 	case invited >= 0:
-		at := events[invited].Timestamp
-		var after []*event.Event
+		at := events[invited].At
+		var after []*event
 		for i, e := range events {
-			if e != nil && (i > invited || e.Timestamp > at) {
+			if e != nil && (i > invited || e.At > at) {
 				after = append(after, e)
 			}
 		}
@@ -291,36 +282,36 @@ func (f *follower) sinceWeCame(events []*event.Event) ([]*event.Event, arrival) 
 
 // missed reads what has happened in a room since the last sync, or since we were
 // invited, when this sync tells the end of it alone.
-func (f *follower) missed(ctx context.Context, name id.RoomID, from string, how arrival) ([]*event.Event, error) {
-	var missed []*event.Event
-	types := &mautrix.FilterPart{Types: []event.Type{event.EventMessage, event.EventEncrypted}}
-	to, pages := f.at.Since, maxPages
+func (f *follower) missed(ctx context.Context, name roomID, from string, how arrival) ([]*event, error) {
+	var missed []*event
+	types, to, pages := []string{typeMessage, typeEncrypted}, f.at.Since, maxPages
 	if how == cameInvited {
-		types.Types, to, pages = append(types.Types, event.StateMember), "", 1
+		types, to, pages = append(types, typeMember), "", 1
 	}
 	for range pages {
 		if from == "" {
 			break
 		}
-		var page *mautrix.RespMessages
+		var page []*event
+		var end string
 		err := f.ask(ctx, attempts, maxAsk, func(ctx context.Context) (err error) {
-			page, err = f.api.Messages(ctx, name, from, to, mautrix.DirectionBackward, types, perSync)
+			page, end, err = f.api.messages(ctx, name, from, to, types)
 			return err
 		})
 		if ambry.KindOf(err) == ambry.Unauthorized || ctx.Err() != nil {
 			return nil, err
 		}
-		if err != nil || page == nil {
+		if err != nil {
 			f.Log.Warn("what was missed in a Matrix room could not be read", "err", err)
 			break
 		}
-		for _, e := range page.Chunk {
+		for _, e := range page {
 			// Not every homeserver stops where it is told to.
-			if e != nil && (how == cameInvited || time.UnixMilli(e.Timestamp).After(f.at.At.Add(-slack))) {
+			if e != nil && (how == cameInvited || time.UnixMilli(e.At).After(f.at.At.Add(-slack))) {
 				missed = append(missed, e)
 			}
 		}
-		if from = page.End; len(page.Chunk) == 0 {
+		if from = end; len(page) == 0 {
 			break
 		}
 	}
@@ -329,15 +320,16 @@ func (f *follower) missed(ctx context.Context, name id.RoomID, from string, how 
 }
 
 // others returns how many others are in a room.
-func (f *follower) others(ctx context.Context, name id.RoomID) (int, error) {
+func (f *follower) others(ctx context.Context, name roomID) (int, error) {
 	if r := f.rooms[name]; r != nil {
 		return r.members - 1, nil
 	}
-	var members *mautrix.RespJoinedMembers
+	var members map[userID]string
 	gone := false
 	err := f.ask(ctx, attempts, maxAsk, func(ctx context.Context) (err error) {
-		members, err = f.api.JoinedMembers(ctx, name)
-		gone = errors.Is(err, mautrix.MForbidden) || errors.Is(err, mautrix.MNotFound)
+		members, err = f.api.members(ctx, name)
+		r, refused := errors.AsType[*refusal](err)
+		gone = refused && (r.kind == forbidden || r.kind == notFound)
 		return err
 	})
 	if gone {
@@ -346,13 +338,10 @@ func (f *follower) others(ctx context.Context, name id.RoomID) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	if members != nil {
-		n = len(members.Joined)
-	}
-	if n <= smallRoom && members != nil {
-		for who, m := range members.Joined {
-			f.named(who, m.DisplayName)
+	n := len(members)
+	if n <= smallRoom {
+		for who, called := range members {
+			f.named(who, called)
 		}
 	}
 	f.rooms[name] = &room{members: n}

@@ -13,9 +13,6 @@ import (
 	"time"
 	"unicode"
 
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/id"
-
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel"
 )
@@ -103,43 +100,31 @@ const (
 // session is an account that was found.
 type session struct {
 	*link
-	api  *mautrix.Client
-	us   id.UserID
+	api  *homeserver
+	us   userID
 	name string
-}
-
-func (l *link) client(server *url.URL) (*mautrix.Client, error) {
-	api, err := mautrix.NewClient(server.String(), "", l.token)
-	if err != nil {
-		return nil, ambry.UpstreamFailed.Errorf(noHomeserver)
-	}
-	api.Client, api.UserAgent, api.ResponseSizeLimit = l.HTTP, "ambry", maxAnswer
-	return api, nil
 }
 
 // login finds out who we are, at the server or where it says that its homeserver
 // is.
 func (l *link) login(ctx context.Context) (*session, error) {
 	s := &session{link: l}
-	who, err := s.whoami(ctx, l.server)
+	err := s.whoami(ctx, l.server)
 	if refused, ok := errors.AsType[*noMatrix](err); ok {
 		other, known := l.delegated(ctx)
 		if !known {
 			return nil, refused
 		}
-		who, err = s.whoami(ctx, other)
+		err = s.whoami(ctx, other)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if who.UserID == "" {
-		return nil, ambry.UpstreamFailed.Errorf(noHomeserver)
-	}
-	s.us, s.api.UserID, s.name = who.UserID, who.UserID, who.UserID.Localpart()
+	s.name = s.us.local()
 	err = s.ask(ctx, 1, maxAsk, func(ctx context.Context) error {
-		profile, err := s.api.GetOwnDisplayName(ctx)
-		if err == nil && profile != nil && profile.DisplayName != "" {
-			s.name = profile.DisplayName
+		name, err := s.api.displayName(ctx, s.us)
+		if err == nil && name != "" {
+			s.name = name
 		}
 		return err
 	})
@@ -149,18 +134,16 @@ func (l *link) login(ctx context.Context) (*session, error) {
 	return s, nil // an account without a profile has its own name
 }
 
-func (s *session) whoami(ctx context.Context, server *url.URL) (who *mautrix.RespWhoami, err error) {
-	if s.api, err = s.client(server); err != nil {
-		return nil, err
-	}
-	err = s.ask(ctx, 1, maxAsk, func(ctx context.Context) (err error) {
-		who, err = s.api.Whoami(ctx)
+func (s *session) whoami(ctx context.Context, server *url.URL) error {
+	s.api = newHomeserver(s.HTTP, server, s.token)
+	err := s.ask(ctx, 1, maxAsk, func(ctx context.Context) (err error) {
+		s.us, err = s.api.whoami(ctx)
 		return err
 	})
-	if err == nil && who == nil {
+	if err == nil && s.us == "" {
 		err = ambry.UpstreamFailed.Errorf(noHomeserver)
 	}
-	return who, err
+	return err
 }
 
 // delegated asks a server where its homeserver is.
@@ -189,14 +172,14 @@ func (l *link) Check(ctx context.Context) (channel.Identity, error) {
 }
 
 func (s *session) identity() channel.Identity {
-	return channel.Identity{ID: s.us.String(), Name: s.name}
+	return channel.Identity{ID: string(s.us), Name: s.name}
 }
 
 // Run follows what happens in the rooms until ctx ends.
 func (l *link) Run(ctx context.Context, h channel.Host) error {
 	s, err := l.login(ctx)
 	if err == nil {
-		f := follower{session: s, host: h, rooms: map[id.RoomID]*room{}, names: map[id.UserID]string{}}
+		f := follower{session: s, host: h, rooms: map[roomID]*room{}, names: map[userID]string{}}
 		defer f.line.Cut()
 		err = f.run(ctx)
 	}
@@ -229,34 +212,19 @@ func (l *link) ask(ctx context.Context, attempts int, limit time.Duration, once 
 // passing reports whether the same may be answered in a while, and how long the
 // homeserver asks to wait.
 func passing(err error) (time.Duration, bool) {
-	h, ok := errors.AsType[mautrix.HTTPError](err)
-	if !ok {
+	r, ok := errors.AsType[*refusal](err)
+	switch {
+	case !ok:
 		return 0, false
-	}
-	if h.Response == nil || cutOff(h) {
+	case r.broken != nil:
 		return 0, true
+	case r.kind == limited, r.status == http.StatusTooManyRequests:
+		return r.wait, true
 	}
-	if !errors.Is(err, mautrix.MLimitExceeded) && h.Response.StatusCode != http.StatusTooManyRequests {
-		return 0, h.Response.StatusCode >= 500
-	}
-	wait := channel.RetryAfter(h.Response.Header, time.Now())
-	if h.RespError != nil {
-		if ms, ok := h.RespError.ExtraData["retry_after_ms"].(float64); ok && ms > 0 {
-			wait = max(wait, time.Duration(min(ms, 1e9))*time.Millisecond)
-		}
-	}
-	return wait, true
+	return 0, r.status >= 500
 }
 
-// cutOff reports whether an answer did not arrive whole.
-func cutOff(h mautrix.HTTPError) bool {
-	if h.WrappedError == nil {
-		return false
-	}
-	_, syntax := errors.AsType[*json.SyntaxError](h.WrappedError)
-	_, kind := errors.AsType[*json.UnmarshalTypeError](h.WrappedError)
-	return !syntax && !kind
-}
+func retryAfter(header http.Header) time.Duration { return channel.RetryAfter(header, time.Now()) }
 
 // noMatrix is the failure of a server that does not speak Matrix.
 type noMatrix struct{ error }
@@ -266,21 +234,23 @@ func (e *noMatrix) Unwrap() error { return e.error }
 
 // failure is the error of a request, for people.
 func (l *link) failure(err error) error {
-	if errors.Is(err, mautrix.MUnknownToken) || errors.Is(err, mautrix.MMissingToken) || errors.Is(err, mautrix.MUserDeactivated) {
-		return ambry.Unauthorized.Errorf("the homeserver does not take the access token")
-	}
-	h, ok := errors.AsType[mautrix.HTTPError](err)
-	switch {
-	case !ok:
+	r, ok := errors.AsType[*refusal](err)
+	if !ok {
 		return ambry.UpstreamFailed.Wrap(err, "the homeserver could not be asked")
-	case h.RespError != nil && h.RespError.ErrCode == mautrix.MUnrecognized.ErrCode:
-		return &noMatrix{ambry.UpstreamFailed.Errorf(noHomeserver)}
-	case h.RespError != nil:
-		return ambry.UpstreamFailed.Errorf("the homeserver says: %s", channel.Says(h.RespError.ErrCode+" "+h.RespError.Err, l.token))
-	case h.Response == nil, cutOff(h):
-		return channel.Unreachable(h.Request.URL.Host, h.WrappedError)
-	case h.Response.StatusCode >= 500 || h.Response.StatusCode == http.StatusTooManyRequests:
-		return ambry.UpstreamFailed.Errorf("the homeserver answers with HTTP status %d", h.Response.StatusCode)
 	}
-	return &noMatrix{ambry.UpstreamFailed.Errorf(noHomeserver+" (HTTP status %d)", h.Response.StatusCode)}
+	switch r.kind {
+	case "M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED":
+		return ambry.Unauthorized.Errorf("the homeserver does not take the access token")
+	case unrecognized:
+		return &noMatrix{ambry.UpstreamFailed.Errorf(noHomeserver)}
+	}
+	switch {
+	case r.kind != "":
+		return ambry.UpstreamFailed.Errorf("the homeserver says: %s", channel.Says(r.kind+" "+r.says, l.token))
+	case r.broken != nil:
+		return channel.Unreachable(r.host, r.broken)
+	case r.status >= 500 || r.status == http.StatusTooManyRequests:
+		return ambry.UpstreamFailed.Errorf("the homeserver answers with HTTP status %d", r.status)
+	}
+	return &noMatrix{ambry.UpstreamFailed.Errorf(noHomeserver+" (HTTP status %d)", r.status)}
 }

@@ -7,15 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel"
@@ -179,7 +176,7 @@ func TestWhatWasSaidBeforeWeCameIsNotAnswered(t *testing.T) {
 		"nothing to it": {nil, nil, there},
 	} {
 		data, _ := json.Marshal(c.events)
-		var events []*event.Event
+		var events []*event
 		if err := json.Unmarshal(data, &events); err != nil {
 			t.Fatal(err)
 		}
@@ -187,8 +184,12 @@ func TestWhatWasSaidBeforeWeCameIsNotAnswered(t *testing.T) {
 		after, how := f.sinceWeCame(events)
 		var got []string
 		for _, e := range after {
-			if e.StateKey == nil {
-				got = append(got, e.Content.Raw["body"].(string))
+			if e.State == nil {
+				var m message
+				if err := json.Unmarshal(e.Content, &m); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, m.Body)
 			}
 		}
 		if !slices.Equal(got, c.want) || how != c.how {
@@ -400,14 +401,10 @@ func (closed) RoundTrip(*http.Request) (*http.Response, error) { return nil, err
 func FuzzSyncs(f *testing.F) {
 	f.Add(`{"next_batch":"s","rooms":{"join":{"!a:b":{"summary":{"m.joined_member_count":2},"state":{"events":[{"type":"m.room.member","state_key":"@x:y","content":{"membership":"join"}}]},"timeline":{"limited":true,"prev_batch":"p","events":[{"type":"m.room.message","event_id":"$1","sender":"@x:y","content":{"msgtype":"m.text","body":"@harbour hello","m.relates_to":{"m.in_reply_to":{"event_id":"$0"}}}}]}}},"invite":{"!c:d":{"invite_state":{"events":[{"type":"m.room.member","state_key":"@harbour:example.org","content":{"membership":"invite","is_direct":true}}]}}}}}`)
 	f.Add(`{"rooms":{"join":{"":null,"x":{"timeline":{"events":[null,{"type":"m.room.encrypted","event_id":"$1","sender":"x"}]}}}}}`)
-	api, err := mautrix.NewClient("http://example.org", us, "t")
-	if err != nil {
-		f.Fatal(err)
-	}
 	l := &link{Access: channel.Access{HTTP: &http.Client{Transport: closed{}}, Log: slog.New(slog.DiscardHandler)}, rooms: "direct", pause: time.Nanosecond}
-	api.Client = l.HTTP
+	api := newHomeserver(l.HTTP, &url.URL{Scheme: "http", Host: "example.org"}, "t")
 	f.Fuzz(func(t *testing.T, data string) {
-		var out mautrix.RespSync
+		var out news
 		if json.Unmarshal([]byte(data), &out) != nil {
 			return
 		}
@@ -415,8 +412,8 @@ func FuzzSyncs(f *testing.F) {
 		h.received = make(chan channel.Message, 1+len(data))
 		h.sends = make(chan channel.Send, 1+len(data))
 		s := &session{link: l, api: api, us: us, name: "Harbour Bot"}
-		fo := follower{session: s, host: h, at: cursor{Since: "s"}, rooms: map[id.RoomID]*room{}, names: map[id.UserID]string{}}
-		_ = fo.take(t.Context(), &out) // it fails, since nothing can be asked
+		fo := follower{session: s, host: h, at: cursor{Since: "s"}, rooms: map[roomID]*room{}, names: map[userID]string{}}
+		_ = fo.take(t.Context(), out) // it fails, since nothing can be asked
 		for range len(h.received) {
 			if m := <-h.received; m.ID == "" || m.Sender == "" || m.Sender == us || strings.TrimSpace(m.Text) == "" {
 				t.Fatalf("%q is %+v", data, m)

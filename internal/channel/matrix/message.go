@@ -5,17 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"maunium.net/go/mautrix"
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel"
@@ -25,21 +20,15 @@ import (
 const unreadable = "This room is encrypted, and I cannot read what is written here. Please write to me in a room that is not encrypted."
 
 // event takes something that has happened in a room.
-func (f *follower) event(ctx context.Context, name id.RoomID, e *event.Event) error {
-	if e == nil || e.Sender == f.us || e.ID == "" || e.Sender == "" || e.StateKey != nil || slices.Contains(f.last, e.ID) {
+func (f *follower) event(ctx context.Context, name roomID, e *event) error {
+	if e == nil || e.Sender == f.us || e.ID == "" || e.Sender == "" || e.State != nil || slices.Contains(f.last, e.ID) {
 		return nil
 	}
-	if e.Type.Type == event.EventEncrypted.Type {
+	if e.Type == typeEncrypted {
 		return f.encrypted(ctx, name)
 	}
-	if e.Type.Type != event.EventMessage.Type {
-		return nil
-	}
-	if err := e.Content.ParseRaw(event.EventMessage); err != nil && !errors.Is(err, event.ErrContentAlreadyParsed) {
-		return nil //nolint:nilerr // it is no message then
-	}
-	content, ok := e.Content.Parsed.(*event.MessageEventContent)
-	if !ok {
+	content := &message{}
+	if e.Type != typeMessage || json.Unmarshal(e.Content, content) != nil {
 		return nil
 	}
 	text := written(content)
@@ -51,17 +40,17 @@ func (f *follower) event(ctx context.Context, name id.RoomID, e *event.Event) er
 		return err
 	}
 	m := channel.Message{
-		ID: e.ID.String(), Chat: name.String(), Sender: e.Sender.String(), Name: f.names[e.Sender],
-		Text: text, At: time.UnixMilli(e.Timestamp), Group: others > 1,
+		ID: string(e.ID), Chat: string(name), Sender: string(e.Sender), Name: f.names[e.Sender],
+		Text: text, At: time.UnixMilli(e.At), Group: others > 1,
 	}
 	if m.Name == "" {
-		m.Name = e.Sender.Localpart()
+		m.Name = e.Sender.local()
 	}
 	m.Text, m.Mentioned = mentioned(content, text, f.us, f.name)
 	if m.Text == "" {
 		return nil
 	}
-	to := place{room: name, message: e.ID, thread: content.RelatesTo.GetThreadParent()}
+	to := place{room: name, message: e.ID, thread: content.related("m.thread")}
 	err = f.host.Receive(ctx, m, func(ctx context.Context, text string) error {
 		return f.line.Send(ctx, func(ctx context.Context) error { return f.send(ctx, to, text) })
 	})
@@ -72,7 +61,7 @@ func (f *follower) event(ctx context.Context, name id.RoomID, e *event.Event) er
 
 // encrypted tells the one who writes in an encrypted room, once, that it is not
 // read. Where others read along it is silent: it may be that nobody spoke to us.
-func (f *follower) encrypted(ctx context.Context, name id.RoomID) error {
+func (f *follower) encrypted(ctx context.Context, name roomID) error {
 	if slices.Contains(f.at.Told, name) {
 		return nil
 	}
@@ -83,7 +72,7 @@ func (f *follower) encrypted(ctx context.Context, name id.RoomID) error {
 	if others > 1 {
 		return nil
 	}
-	if err := f.put(ctx, name, digest(name.String(), unreadable), map[string]any{"msgtype": "m.notice", "body": unreadable, "m.mentions": struct{}{}}); err != nil {
+	if err := f.put(ctx, name, digest(string(name), unreadable), map[string]any{"msgtype": "m.notice", "body": unreadable, "m.mentions": struct{}{}}); err != nil {
 		if ambry.KindOf(err) == ambry.Unauthorized || ctx.Err() != nil {
 			return err
 		}
@@ -96,46 +85,59 @@ func (f *follower) encrypted(ctx context.Context, name id.RoomID) error {
 
 // written returns what somebody has written, "" if it is for nobody to answer:
 // what bots say, and the second version of something.
-func written(content *event.MessageEventContent) string {
-	if content.RelatesTo.GetReplaceID() != "" {
+func written(content *message) string {
+	if content.related("m.replace") != "" {
 		return ""
 	}
 	text := content.Body
-	switch content.MsgType {
-	case event.MsgText, event.MsgEmote:
-	case event.MsgImage, event.MsgFile, event.MsgVideo, event.MsgAudio:
-		if content.FileName == "" || content.FileName == content.Body {
+	switch content.Kind {
+	case "m.text", "m.emote":
+	case "m.image", "m.file", "m.video", "m.audio":
+		if content.File == "" || content.File == content.Body {
 			return "" // it has no caption
 		}
 	default:
 		return ""
 	}
-	if content.RelatesTo.GetReplyTo() != "" {
-		text = event.TrimReplyFallbackText(text)
+	if content.Relates.Reply.Event != "" {
+		text = withoutQuote(text)
 	}
 	return strings.TrimSpace(text)
+}
+
+// withoutQuote takes out what a reply quotes at its beginning, for programs that
+// show no replies.
+func withoutQuote(text string) string {
+	quotes := strings.HasPrefix(text, "> <") || strings.HasPrefix(text, "> * <")
+	if !quotes || !strings.Contains(text, "\n") {
+		return text
+	}
+	for strings.HasPrefix(text, "> ") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text
 }
 
 // mentioned takes the mention of us from a text, and reports whether there is
 // one. A message that says whom it mentions means nobody else by names in it, but
 // for our whole id.
-func mentioned(content *event.MessageEventContent, text string, us id.UserID, name string) (string, bool) {
-	named := content.Mentions != nil && content.Mentions.Has(us)
+func mentioned(content *message, text string, us userID, name string) (string, bool) {
+	named := content.Mentions != nil && slices.Contains(content.Mentions.Users, us)
 	if content.Mentions == nil {
-		named = word(text, name) || word(text, "@"+us.Localpart()) || strings.Contains(content.FormattedBody, "https://matrix.to/#/"+us.String()+`"`)
+		named = word(text, name) || word(text, "@"+us.local()) || strings.Contains(content.HTML, "https://matrix.to/#/"+string(us)+`"`)
 	}
-	if word(text, us.String()) {
+	if word(text, string(us)) {
 		named = true
 	}
 	if !named {
 		return text, false
 	}
-	for _, mention := range []string{us.String(), "@" + name, name, "@" + us.Localpart()} {
+	for _, mention := range []string{string(us), "@" + name, name, "@" + us.local()} {
 		if rest, ok := cutWord(text, mention); ok {
 			return strings.TrimSpace(strings.TrimLeft(rest, ":,：， ")), true
 		}
 	}
-	return strings.TrimSpace(strings.ReplaceAll(text, us.String(), "")), true
+	return strings.TrimSpace(strings.ReplaceAll(text, string(us), "")), true
 }
 
 // word reports whether a text has a name in it, and not as a part of a longer
@@ -168,9 +170,9 @@ func wordly(r rune) bool {
 
 // place is where an answer goes.
 type place struct {
-	room    id.RoomID
-	message id.EventID
-	thread  id.EventID // "" if it is in none
+	room    roomID
+	message eventID
+	thread  eventID // "" if it is in none
 }
 
 const maxBytes = 30_000 // of a text in JSON; Matrix takes 65,536 for the whole event
@@ -192,7 +194,7 @@ func (s *session) send(ctx context.Context, to place, text string) error {
 			"msgtype": "m.notice", "body": part, "m.mentions": struct{}{}, "m.relates_to": reply,
 			"com.beeper.linkpreviews": []string{}, // none are made where this is known
 		}
-		if err := s.put(ctx, to.room, digest(to.message.String(), fmt.Sprint(n), part), content); err != nil {
+		if err := s.put(ctx, to.room, digest(string(to.message), fmt.Sprint(n), part), content); err != nil {
 			return err
 		}
 	}
@@ -209,9 +211,8 @@ func digest(parts ...string) string {
 	return "ambry-" + hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-func (s *session) put(ctx context.Context, room id.RoomID, name string, content any) error {
+func (s *session) put(ctx context.Context, room roomID, name string, content any) error {
 	return s.ask(ctx, attempts, maxAsk, func(ctx context.Context) error {
-		_, err := s.api.SendMessageEvent(ctx, room, event.EventMessage, content, mautrix.ReqSendEvent{TransactionID: name})
-		return err
+		return s.api.put(ctx, room, name, content)
 	})
 }

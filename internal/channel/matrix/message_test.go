@@ -1,12 +1,11 @@
 package matrix
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"testing"
-
-	"maunium.net/go/mautrix/event"
-	"maunium.net/go/mautrix/id"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/channel/channeltest"
@@ -83,7 +82,7 @@ func TestAnswersArriveOnce(t *testing.T) {
 			waits(f)
 			f.next(c.answers...)
 			for range 2 { // however often
-				err = s.send(t.Context(), place{room: annRoom, message: id.EventID(m.ID)}, "an answer")
+				err = s.send(t.Context(), place{room: annRoom, message: eventID(m.ID)}, "an answer")
 				if (err != nil) != c.fails || c.fails && ambry.KindOf(err) != ambry.UpstreamFailed {
 					t.Errorf("it ends with %v", err)
 				}
@@ -111,14 +110,26 @@ func waits(f *fake) {
 	}
 }
 
-func TestMentionsAreSeen(t *testing.T) {
-	html := func(s string) *event.MessageEventContent { return &event.MessageEventContent{FormattedBody: s} }
-	modern := func(users ...id.UserID) *event.MessageEventContent {
-		return &event.MessageEventContent{Mentions: &event.Mentions{UserIDs: users}}
+// read is a message as it is read from the wire.
+func read(t *testing.T, content object) *message {
+	t.Helper()
+	data, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
 	}
-	old := &event.MessageEventContent{}
+	m := &message{}
+	if err := json.Unmarshal(data, m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestMentionsAreSeen(t *testing.T) {
+	html := func(s string) *message { return read(t, object{"formatted_body": s}) }
+	modern := func(users ...string) *message { return read(t, object{"m.mentions": object{"user_ids": users}}) }
+	old := &message{}
 	for _, c := range []struct {
-		content    *event.MessageEventContent
+		content    *message
 		text, want string
 		mentioned  bool
 	}{
@@ -147,31 +158,56 @@ func TestMentionsAreSeen(t *testing.T) {
 }
 
 func TestAnAccountWithoutANameIsMentionedByItsID(t *testing.T) {
-	content := &event.MessageEventContent{Mentions: &event.Mentions{UserIDs: []id.UserID{us}}}
+	content := read(t, object{"m.mentions": object{"user_ids": []string{us}}})
 	if got, yes := mentioned(content, us+": when?", us, "harbour"); got != "when?" || !yes {
 		t.Errorf("got %q, %v", got, yes)
 	}
 }
 
 func TestOnlyWhatPeopleWriteIsRead(t *testing.T) {
-	reply := &event.RelatesTo{InReplyTo: &event.InReplyTo{EventID: "$a"}}
+	reply := object{"m.in_reply_to": object{"event_id": "$a"}}
 	for name, c := range map[string]struct {
-		content event.MessageEventContent
+		content object
 		want    string
 	}{
-		"text":       {event.MessageEventContent{MsgType: event.MsgText, Body: " x\n"}, "x"},
-		"notice":     {event.MessageEventContent{MsgType: event.MsgNotice, Body: "x"}, ""},
-		"picture":    {event.MessageEventContent{MsgType: event.MsgImage, Body: "x.png"}, ""},
-		"its name":   {event.MessageEventContent{MsgType: event.MsgImage, Body: "x.png", FileName: "x.png"}, ""},
-		"caption":    {event.MessageEventContent{MsgType: event.MsgImage, Body: "look", FileName: "x.png"}, "look"},
-		"edit":       {event.MessageEventContent{MsgType: event.MsgText, Body: "* x", RelatesTo: &event.RelatesTo{Type: event.RelReplace, EventID: "$a"}}, ""},
-		"reply":      {event.MessageEventContent{MsgType: event.MsgText, Body: "> <@a:b> said\n> more\n\nx", RelatesTo: reply}, "x"},
-		"quote":      {event.MessageEventContent{MsgType: event.MsgText, Body: "> <@a:b> said\n\nx"}, "> <@a:b> said\n\nx"},
-		"redacted":   {event.MessageEventContent{}, ""},
-		"from later": {event.MessageEventContent{MsgType: "org.example.new", Body: "x"}, ""},
+		"text":       {object{"msgtype": "m.text", "body": " x\n"}, "x"},
+		"notice":     {object{"msgtype": "m.notice", "body": "x"}, ""},
+		"picture":    {object{"msgtype": "m.image", "body": "x.png"}, ""},
+		"its name":   {object{"msgtype": "m.image", "body": "x.png", "filename": "x.png"}, ""},
+		"caption":    {object{"msgtype": "m.image", "body": "look", "filename": "x.png"}, "look"},
+		"edit":       {object{"msgtype": "m.text", "body": "* x", "m.relates_to": object{"rel_type": "m.replace", "event_id": "$a"}}, ""},
+		"reply":      {object{"msgtype": "m.text", "body": "> <@a:b> said\n> more\n\nx", "m.relates_to": reply}, "x"},
+		"acted":      {object{"msgtype": "m.text", "body": "> * <@a:b> waves\nx", "m.relates_to": reply}, "x"},
+		"only quote": {object{"msgtype": "m.text", "body": "> <@a:b> said\n> more", "m.relates_to": reply}, ""},
+		"one line":   {object{"msgtype": "m.text", "body": "> <@a:b> said", "m.relates_to": reply}, "> <@a:b> said"},
+		"own quote":  {object{"msgtype": "m.text", "body": "> that\nx", "m.relates_to": reply}, "> that\nx"},
+		"quote":      {object{"msgtype": "m.text", "body": "> <@a:b> said\n\nx"}, "> <@a:b> said\n\nx"},
+		"redacted":   {object{}, ""},
+		"from later": {object{"msgtype": "org.example.new", "body": "x"}, ""},
 	} {
-		if got := written(&c.content); got != c.want {
+		if got := written(read(t, c.content)); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What one person sends in a form of its own must not keep us from the others.
+func TestEventsThatMakeNoSenseAreLeftOut(t *testing.T) {
+	f, h := newFake(t), newHost()
+	run(t, f, h, "")
+	for n, odd := range []object{
+		{"type": 7, "sender": "@ann:example.org", "content": object{}},
+		{"type": "m.room.message", "sender": "@ann:example.org", "content": "x"},
+		{"type": "m.room.message", "sender": "@ann:example.org", "content": object{"msgtype": "m.text", "body": []int{1}}},
+		{"type": "m.room.message", "sender": "@ann:example.org", "content": object{"msgtype": "m.text", "body": "x", "m.relates_to": "y"}},
+		{"type": "m.room.member", "sender": "@ann:example.org", "state_key": us, "content": nil, "unsigned": "x"},
+		{"type": "m.room.member", "sender": "@ann:example.org", "state_key": "@ann:example.org", "content": object{"membership": 1}, "unsigned": object{"prev_content": 2}},
+		{"type": "m.room.message", "sender": []int{}, "origin_server_ts": "then"},
+	} {
+		f.place(annRoom, odd)
+		f.place(annRoom, text("ann", fmt.Sprint("after ", n)))
+		if got := h.texts(1); got[0] != fmt.Sprint("after ", n) {
+			t.Errorf("received %q after %v", got, odd)
 		}
 	}
 }
@@ -180,9 +216,9 @@ func FuzzMentions(f *testing.F) {
 	f.Add("Harbour Bot: when?", "Harbour Bot", true)
 	f.Add("İ@harbour", "İ", false)
 	f.Fuzz(func(t *testing.T, text, name string, modern bool) {
-		content := &event.MessageEventContent{Body: text}
+		content := &message{Body: text}
 		if modern {
-			content.Mentions = &event.Mentions{UserIDs: []id.UserID{us}}
+			content = read(t, object{"m.mentions": object{"user_ids": []string{us}}})
 		}
 		if got, yes := mentioned(content, text, us, name); modern && !yes || len(got) > len(text) {
 			t.Fatalf("%q with %q is %q, %v", text, name, got, yes)
