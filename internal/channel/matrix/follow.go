@@ -27,9 +27,9 @@ const (
 // cursor is how far the account has been read, and which encrypted rooms were
 // told that they cannot be.
 type cursor struct {
-	Since string      `json:"since"`
-	At    time.Time   `json:"at"`
-	Told  []roomID `json:"told,omitempty"`
+	Since string    `json:"since"`
+	At    time.Time `json:"at"`
+	Told  []roomID  `json:"told,omitempty"`
 }
 
 // room is what is known of a room that we are in.
