@@ -166,7 +166,6 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 		ctx, stop := context.WithCancel(ctx)
 		var embedding sync.WaitGroup
 		embedding.Go(func() { r.meaning.Run(ctx) })
-		embedding.Go(func() { r.limitMemory(ctx) })
 		defer embedding.Wait()
 		defer stop()
 	}
@@ -182,6 +181,7 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 		e.Learn(learning)
 	}()
 	defer func() { stop(); <-done }() // before the store is closed
+	defer limitMemory(ctx, r.options, r.log, r.memoryLimit)()
 	stopBackups := start(ctx, "backups", r.log, func(ctx context.Context) error { r.daily().Run(ctx); return nil })
 	defer stopBackups()
 	return (&web.Server{Handler: handler, Log: r.log}).Serve(ctx, ln)

@@ -1,11 +1,10 @@
 package app
 
 import (
-	"context"
 	"fmt"
-	"runtime/debug"
-	"time"
+	"os"
 
+	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/memory/meaning"
 	"ambry.dev/ambry/internal/memory/static"
 	"ambry.dev/ambry/internal/model"
@@ -32,32 +31,9 @@ func (r *memoryHost) embed(setting string) error {
 		}
 		by, r.rest = words, words.Rest
 	}
-	r.meaning = meaning.New(meaning.Config{Store: r.store, Embedder: by, Logger: r.log, Slow: slow})
+	r.meaning = meaning.New(meaning.Config{
+		Store: r.store, Embedder: by, Logger: r.log, Slow: slow,
+		Scratch: func() (*os.File, error) { return home.Scratch(r.home.Dir()) },
+	})
 	return nil
-}
-
-// How much memory the runtime takes beside vectors, and how often it is seen to.
-const (
-	otherMemory = 72 << 20
-	limitEvery  = time.Minute
-)
-
-// limitMemory keeps garbage small beside the vectors until ctx ends, and gives
-// the built-in model's table back now and then. By itself the collector waits
-// until there is as much garbage as there is in use.
-func (r *memoryHost) limitMemory(ctx context.Context) {
-	if r.options.Getenv != nil && r.options.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	for ctx.Err() == nil {
-		n := r.meaning.Bytes()
-		debug.SetMemoryLimit(otherMemory + n + n/8)
-		select {
-		case <-ctx.Done():
-		case <-time.After(limitEvery):
-		}
-		if r.rest != nil {
-			r.rest()
-		}
-	}
 }

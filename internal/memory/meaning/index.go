@@ -20,7 +20,7 @@ const absent = ^uint16(0)
 // numbered without holes but for what was forgotten, so a row is its place.
 type slab struct {
 	signs  []uint64 // of the numbers of each vector, a bit each
-	codes  []int8
+	codes  []byte   // each an int8; nil when they are on the shelf
 	scales []float32
 	bits   []uint8 // of each row, 0 where nothing is
 	places []place
@@ -41,25 +41,29 @@ const (
 	firstLayer
 )
 
-// index holds all vectors in memory. The zero value is empty and ready.
+// index holds all vectors: in memory what every search looks at, on the shelf what
+// it reads of a few. The zero value is empty, ready, and has no shelf.
 type index struct {
 	mu    sync.RWMutex // guards the rest
-	dims  int          // of all vectors, 0 while there is none
-	slabs []*slab      // nil where nothing is
+	shelf shelf
+	dims  int     // of all vectors, 0 while there is none
+	slabs []*slab // nil where nothing is
 	count int
 }
 
 func (x *index) words() int { return (x.dims + 63) / 64 }
 
 // put stores a vector, in place of the one before. A vector of another length
-// empties the index first: it is of another model.
-func (x *index) put(p store.Placed) {
+// empties the index first: it is of another model. It says when the shelf does
+// not work, without which vectors take more memory, or cannot be put.
+func (x *index) put(p store.Placed) error {
 	if len(p.Vector.Codes) == 0 || len(p.Vector.Codes) > maxDims || p.Row < 0 {
-		return
+		return nil
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.dims != len(p.Vector.Codes) {
+		x.shelf.clear()
 		x.dims, x.slabs, x.count = len(p.Vector.Codes), nil, 0
 	}
 	n, i := int(p.Row/slabRows), int(p.Row%slabRows)
@@ -69,19 +73,28 @@ func (x *index) put(p store.Placed) {
 	s := x.slabs[n]
 	if s == nil {
 		s = &slab{
-			signs: make([]uint64, slabRows*x.words()), codes: make([]int8, slabRows*x.dims),
+			signs: make([]uint64, slabRows*x.words()), codes: make([]byte, slabRows*x.dims),
 			scales: make([]float32, slabRows), places: make([]place, slabRows), bits: make([]uint8, slabRows),
 		}
 		x.slabs[n] = s
+	}
+	if s.codes == nil {
+		if err := x.takeBack(n); err != nil {
+			x.drop(n, i)
+			return err
+		}
 	}
 	if s.bits[i] == 0 {
 		s.used++
 		x.count++
 	}
-	copy(s.codes[i*x.dims:], p.Vector.Codes)
+	for j, c := range p.Vector.Codes {
+		s.codes[i*x.dims+j] = byte(c)
+	}
 	signsOf(s.signs[i*x.words():(i+1)*x.words()], p.Vector.Codes)
 	s.scales[i], s.bits[i] = p.Vector.Scale, bitsOf(p)
 	s.places[i] = place{at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session)}
+	return x.use(n)
 }
 
 func bitsOf(p store.Placed) uint8 {
@@ -107,12 +120,17 @@ func (s *slab) script(i int) store.Script {
 func (x *index) remove(row int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n, i := int(row/slabRows), int(row%slabRows)
-	if row < 0 || n >= len(x.slabs) || x.slabs[n] == nil || x.slabs[n].bits[i] == 0 {
+	if x.has(row) {
+		x.drop(int(row/slabRows), int(row%slabRows))
+	}
+}
+
+func (x *index) drop(n, i int) {
+	s := x.slabs[n]
+	if s.bits[i] == 0 {
 		return
 	}
-	s := x.slabs[n]
-	clear(s.codes[i*x.dims : (i+1)*x.dims])
+	x.erase(n, i)
 	clear(s.signs[i*x.words() : (i+1)*x.words()])
 	s.scales[i], s.bits[i], s.places[i] = 0, 0, place{}
 	x.count--
@@ -125,7 +143,15 @@ func (x *index) remove(row int64) {
 func (x *index) empty() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.shelf.clear()
 	x.dims, x.slabs, x.count = 0, nil, 0
+}
+
+// close gives the shelf back; what is on it is not found any more.
+func (x *index) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.shelf.close()
 }
 
 // size returns how many memories have a vector.
@@ -145,7 +171,7 @@ func (x *index) bytes() int64 {
 	n := 0
 	for _, s := range x.slabs {
 		if s != nil {
-			n += slabRows * (8*x.words() + x.dims + rowBytes)
+			n += slabRows*(8*x.words()+rowBytes) + len(s.codes)
 		}
 	}
 	return int64(n)

@@ -42,7 +42,7 @@ func direction(rng *rand.Rand, centre []float32, dims int) []float32 {
 
 func fill(x *index, vectors [][]float32) {
 	for i, v := range vectors {
-		x.put(store.Placed{
+		_ = x.put(store.Placed{ // without a shelf it cannot fail
 			Place:  store.Place{Row: int64(i + 1), Layer: ambry.L1, Agent: int64(i % 3), Project: int64(i % 100), At: int64(i)},
 			Vector: store.NewVector(v),
 		})
@@ -168,10 +168,10 @@ func TestWhatIsInAnotherScriptIsComparedWithItsLike(t *testing.T) {
 	}
 	var x index
 	for row := range int64(400) {
-		x.put(store.Placed{Place: store.Place{Row: row, Layer: ambry.L1}, Vector: near(store.Script(row%2), nil)})
+		_ = x.put(store.Placed{Place: store.Place{Row: row, Layer: ambry.L1}, Vector: near(store.Script(row%2), nil)})
 	}
 	const answer = 401
-	x.put(store.Placed{Place: store.Place{Row: answer, Layer: ambry.L1}, Vector: near(store.Unspaced, meant)})
+	_ = x.put(store.Placed{Place: store.Place{Row: answer, Layer: ambry.L1}, Vector: near(store.Unspaced, meant)})
 	q := make([]float32, dims)
 	length := 0.0
 	for i := range q {

@@ -1,6 +1,6 @@
 // Package meaning finds memories by what they mean: it has their texts embedded
-// in the background, keeps the vectors in memory, and compares them with that of
-// a question. It is not for words, and it decides nothing about order; that is
+// in the background, keeps what tells most of the vectors in memory, and compares
+// them with that of a question. It is not for words, and it decides nothing about order; that is
 // recall. Nothing here makes a search or a write wait for a model: what has no
 // vector yet is found by its words.
 package meaning
@@ -8,6 +8,7 @@ package meaning
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -20,6 +21,10 @@ type Config struct {
 	Store    *store.Store
 	Embedder model.Embedder
 	Logger   *slog.Logger // nil logs nothing
+
+	// Scratch makes a file that is gone with the process, for what need not be in
+	// memory; nil keeps all of the vectors there.
+	Scratch func() (*os.File, error)
 
 	// Slow says that the embedder is elsewhere: questions are remembered, and are
 	// answered without it when it takes longer than a moment.
@@ -50,7 +55,7 @@ type Meaning struct {
 func New(c Config) *Meaning {
 	m := &Meaning{
 		store: c.Store, embedder: c.Embedder, log: c.Logger, slow: c.Slow,
-		wake: make(chan struct{}, 1), touched: map[int64]bool{},
+		wake: make(chan struct{}, 1), touched: map[int64]bool{}, index: index{shelf: shelf{open: c.Scratch}},
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -127,6 +132,13 @@ func (m *Meaning) Near(ctx context.Context, text string, f store.Filter, n int, 
 	return out, nil
 }
 
+// put makes a memory findable.
+func (m *Meaning) put(p store.Placed) {
+	if err := m.index.put(p); err != nil {
+		m.log.Warn("keep a vector", "err", err)
+	}
+}
+
 // watch is what the store tells.
 type watch struct{ m *Meaning }
 
@@ -140,7 +152,7 @@ func (w watch) Due(row int64) {
 // Stored makes a memory findable.
 func (w watch) Stored(p store.Placed) {
 	w.touch(p.Row)
-	w.m.index.put(p)
+	w.m.put(p)
 }
 
 // Gone makes a memory unfindable.

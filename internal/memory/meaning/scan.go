@@ -113,7 +113,9 @@ func (x *index) nearest(v []float32, script store.Script, f filter, n int, also 
 	found = append(found, x.closest(v, all, histogram[other], other, preselected/2, n/2)...)
 	for _, row := range also {
 		if x.has(row) && !slices.ContainsFunc(found, func(f neighbour) bool { return f.row == row }) {
-			found = append(found, x.exactly(v, int(row)))
+			if f, ok := x.exactly(v, int(row)); ok {
+				found = append(found, f)
+			}
 		}
 	}
 	return found, x.background(v)
@@ -139,7 +141,9 @@ func (x *index) closest(v []float32, all []uint16, histogram []int, script store
 			}
 			atCut--
 		}
-		found = append(found, x.exactly(v, row))
+		if f, ok := x.exactly(v, row); ok {
+			found = append(found, f)
+		}
 	}
 	slices.SortFunc(found, func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(b.row, a.row))
@@ -215,15 +219,23 @@ func distance(a, b []uint64) int {
 	return d
 }
 
-// exactly compares v with a row.
-func (x *index) exactly(v []float32, row int) neighbour {
+// rowBuffers are for codes that are read from the shelf.
+var rowBuffers = sync.Pool{New: func() any { return new([maxDims]byte) }}
+
+// exactly compares v with a row. It is not ok when the row cannot be read.
+func (x *index) exactly(v []float32, row int) (f neighbour, ok bool) {
 	s, i := x.slabs[row/slabRows], row%slabRows
-	codes := s.codes[i*x.dims : (i+1)*x.dims]
+	buffer := rowBuffers.Get().(*[maxDims]byte)
+	defer rowBuffers.Put(buffer)
+	codes := x.codes(row, buffer[:])
+	if codes == nil {
+		return f, false
+	}
 	var sum float32
 	for j, q := range v {
-		sum += q * float32(codes[j])
+		sum += q * float32(int8(codes[j]))
 	}
-	return neighbour{row: int64(row), at: s.places[i].at, cosine: sum * s.scales[i], script: s.script(i)}
+	return neighbour{row: int64(row), at: s.places[i].at, cosine: sum * s.scales[i], script: s.script(i)}, true
 }
 
 // minSampled is how many memories of a script tell what is usual in it; fewer are
@@ -240,9 +252,10 @@ func (x *index) background(v []float32) (mean [scripts]float32) {
 	for row := 0; row < rows; row += step {
 		s := x.slabs[row/slabRows]
 		if s != nil && s.bits[row%slabRows] != 0 {
-			f := x.exactly(v, row)
-			sum[f.script] += f.cosine
-			n[f.script]++
+			if f, ok := x.exactly(v, row); ok {
+				sum[f.script] += f.cosine
+				n[f.script]++
+			}
 		}
 	}
 	for i := range mean {

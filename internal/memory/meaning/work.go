@@ -22,6 +22,7 @@ const (
 
 // Run embeds what is due until ctx ends.
 func (m *Meaning) Run(ctx context.Context) {
+	defer m.index.close()
 	step, retry := m.prepare, firstRetry
 	for ctx.Err() == nil {
 		if m.outdated() {
@@ -111,7 +112,7 @@ func (m *Meaning) load(ctx context.Context) error {
 		m.mu.Lock()
 		for _, p := range some {
 			if !m.touched[p.Row] {
-				m.index.put(p)
+				m.put(p)
 			}
 		}
 		m.mu.Unlock()

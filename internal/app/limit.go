@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// How much memory our processes take before they look for garbage. By itself the
+// collector waits until there is as much garbage as there is in use, and what a
+// scan needed for a while is kept for long.
+const (
+	serviceMemory = 32 << 20
+	runtimeMemory = 72 << 20
+	besideVectors = 40 << 20 // of the runtime, when its vectors take much
+	limitEvery    = time.Minute
+)
+
+// limitMemory sets the limit that it is told, now and every minute, and returns
+// what stops that. A person who has set GOMEMLIMIT knows better.
+func limitMemory(ctx context.Context, o Options, log *slog.Logger, limit func() int64) (stop func()) {
+	if o.Getenv != nil && o.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	return start(ctx, "limit memory", log, func(ctx context.Context) error {
+		for ctx.Err() == nil {
+			debug.SetMemoryLimit(limit())
+			select {
+			case <-ctx.Done():
+			case <-time.After(limitEvery):
+			}
+		}
+		return nil
+	})
+}
+
+// memoryLimit of the service leaves room for as much garbage as there is in use
+// when that is more than usual, as with thousands of listeners.
+func (s *service) memoryLimit() int64 {
+	used := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(used)
+	return max(serviceMemory, 2*int64(used[0].Value.Uint64()+used[1].Value.Uint64()))
+}
+
+// memoryLimit of the runtime keeps garbage small beside the vectors. It gives the
+// built-in model's table back, too.
+func (r *memoryHost) memoryLimit() int64 {
+	if r.rest != nil {
+		r.rest()
+	}
+	var n int64
+	if r.meaning != nil {
+		n = r.meaning.Bytes()
+	}
+	return max(runtimeMemory, besideVectors+n+n/8)
+}
