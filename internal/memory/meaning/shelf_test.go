@@ -15,18 +15,15 @@ import (
 // for codes.
 const wide = keptBytes / slabRows
 
-// someRow is a row of one of the first slabs.
-func someRow(rng *rand.Rand, slabs int) int64 { return rng.Int64N(int64(slabs)) * slabRows }
-
 func TestTheSameIsFoundWithAShelf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	dir := t.TempDir()
 	shelved := index{shelf: shelf{open: func() (*os.File, error) { return home.Scratch(dir) }}}
 	defer shelved.close()
 	var whole index
-	vectors := clusters(rng, 400, wide)
+	vectors := clusters(rng, 120, wide)
 	for n, v := range vectors {
-		p := store.Placed{Place: store.Place{Row: someRow(rng, 4) + int64(n)%100}, Vector: store.NewVector(v)}
+		p := store.Placed{Place: store.Place{Row: int64(n)/30%3*slabRows + int64(n)%28}, Vector: store.NewVector(v)}
 		for _, x := range []*index{&shelved, &whole} {
 			if err := x.put(p); err != nil {
 				t.Fatal(err)
@@ -36,7 +33,7 @@ func TestTheSameIsFoundWithAShelf(t *testing.T) {
 			}
 		}
 	}
-	for n := range vectors[:40] {
+	for n := range vectors[:8] {
 		got, mean := shelved.nearest(vectors[n], store.Spaced, newFilter(store.Places{}), 20, []int64{3})
 		want, wantMean := whole.nearest(vectors[n], store.Spaced, newFilter(store.Places{}), 20, []int64{3})
 		if !slices.Equal(got, want) || mean != wantMean {
