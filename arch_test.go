@@ -26,15 +26,18 @@ import (
 // root package, "everything" for all that is below. What a library may be used
 // for is written in .golangci.yml.
 const floors = `
-6  cmd/ambry           app client tray mcp hook home language
-6  cmd/ambry-account   account secret state web home language
-6  bench/*             everything
-5  app                 everything
+7  cmd/ambry           app client tray mcp hook home language
+7  cmd/ambry-account   account secret state web home language
+7  bench/*             everything
+6  app                 everything
+5  memory/engine       language memory memory/store memory/recall memory/meaning memory/learn redact
 4  server              language agent channel model memory scan skill converse settings event web
 4  mcp                 language memory web mcp/upstream
 4  panel               web
 4  tray                language client
-4  memory/engine       language memory memory/store memory/recall memory/meaning memory/learn redact
+4  memory/recall       language memory/store memory/words memory/when model
+4  memory/learn        language memory/store memory/words model
+4  memory/meaning      language memory/store model
 3  mcp/upstream        language supervise
 3  scan                language agent memory redact event
 3  skill               language agent edit event home
@@ -42,9 +45,6 @@ const floors = `
 3  gateway             language channel secret event
 3  account             language secret event home
 3  keep                language secret event home memory state keep/foreign
-3  memory/recall       language memory/store memory/words memory/when model
-3  memory/learn        language memory/store memory/words model
-3  memory/meaning      language memory/store model
 3  memory/host         language memory redact web
 3  memory/remote       language memory redact web
 3  memory/memorytest   language memory redact
@@ -53,7 +53,7 @@ const floors = `
 3  model/all           model model/*
 3  broker              language model secret
 3  relay               language model web
-2  memory/store        language memory/sqlite memory/words memory/index
+3  memory/store        language memory/sqlite memory/document memory/words memory/index
 2  memory/static       model
 2  memory              language redact
 2  hook                language redact home
@@ -61,6 +61,7 @@ const floors = `
 2  keep/foreign        language
 2  channel/*           language channel
 2  model/*             language model
+2  memory/document     language memory/sqlite memory/words
 1  memory/sqlite       language
 1  agent               language edit
 1  channel             language

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -15,7 +16,9 @@ import (
 type Topic [16]byte
 
 // TopicOf returns the topic of some words.
-func TopicOf(parts ...string) Topic { return Topic(digestOf(append([]string{"topic"}, parts...)...)) }
+func TopicOf(parts ...string) Topic {
+	return Topic(document.DigestOf(append([]string{"topic"}, parts...)...))
+}
 
 // Claim is what a turn says according to a rule. The same topic and value in
 // another turn is the same claim, with one more piece of evidence.
@@ -41,7 +44,7 @@ type Claim struct {
 	Later bool
 }
 
-func (c *Claim) key() digest { return digestOf("claim", string(c.Topic[:]), c.Value) }
+func (c *Claim) key() document.Digest { return document.DigestOf("claim", string(c.Topic[:]), c.Value) }
 
 // Learned is what was made of a lesson.
 type Learned struct {
@@ -168,7 +171,7 @@ func (t *tx) claim(c *Claim, l Lesson, touched topics) (int64, error) {
 	}
 	title, body := c.Title, c.Body
 	var one int
-	gone, err := sqlite.Found(t.Row(`SELECT 1 FROM tombstone WHERE public = ?`, publicID(c.Layer, key)).Scan(&one))
+	gone, err := sqlite.Found(t.Row(`SELECT 1 FROM tombstone WHERE public = ?`, document.MemoryID(c.Layer, key)).Scan(&one))
 	if err != nil {
 		return 0, fmt.Errorf("look for a tombstone: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -35,7 +36,7 @@ func (s *Store) Dump(ctx context.Context, out io.Writer) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	w := bufio.NewWriterSize(out, dumpBuffer)
-	d := &dumper{ctx: ctx, tx: tx, out: w, unpacker: s.unpacker, json: json.NewEncoder(w), sessions: map[int64]Named{}}
+	d := &dumper{ctx: ctx, tx: tx, out: w, bodies: s.unpacker, json: json.NewEncoder(w), sessions: map[int64]Named{}}
 	d.json.SetEscapeHTML(false)
 	if err := d.dump(); err != nil {
 		if ctx.Err() != nil {
@@ -49,10 +50,10 @@ func (s *Store) Dump(ctx context.Context, out io.Writer) error {
 // dumper writes records. Rows are read in an order that they have again when
 // they were restored.
 type dumper struct {
-	ctx context.Context
-	tx  *sql.Tx
-	out *bufio.Writer
-	unpacker
+	ctx      context.Context
+	tx       *sql.Tx
+	out      *bufio.Writer
+	bodies   document.Unpacker
 	json     *json.Encoder
 	sessions map[int64]Named
 	buf      []byte
@@ -128,7 +129,7 @@ func (d *dumper) dumpTurns() error {
 			return err
 		}
 		t.Agent, t.Session, t.At = d.sessions[owner].Agent, d.sessions[owner].ID, sqlite.Time(at)
-		if d.buf, err = d.zstd.DecodeAll(packed, d.buf[:0]); err != nil {
+		if d.buf, err = d.bodies.Expand(packed, d.buf[:0]); err != nil {
 			return fmt.Errorf("unpack a turn: %w", err)
 		}
 		if copies == 0 {
@@ -163,7 +164,7 @@ func trimLine(encoded []byte) []byte {
 // sharedTurn writes a turn that several sessions hold. Its body in d.buf names
 // them by their rows.
 func (d *dumper) sharedTurn(id int64, t RecordTurn) error {
-	var b body
+	var b document.Body
 	if err := json.Unmarshal(d.buf, &b); err != nil {
 		return fmt.Errorf("decode a turn: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -38,7 +39,7 @@ func (d *dumper) dumpClaims() error {
 // restoreClaim restores what was learned, as far as its turns are here. Which claim of
 // its topic stands is decided when all records of a batch are there.
 func (r *restorer) restoreClaim(rec *RecordClaim) error {
-	if len(rec.Key) != len(digest{}) || len(rec.Topic) != len(Topic{}) {
+	if len(rec.Key) != len(document.Digest{}) || len(rec.Topic) != len(Topic{}) {
 		return errNoClaim
 	}
 	var id int64
@@ -89,7 +90,7 @@ func (r *restorer) insertClaim(rec *RecordClaim) (int64, error) {
 		return 0, err
 	}
 	// The memory that it is was restored before, unless it was forgotten here.
-	public := publicID(ambry.Layer(rec.Layer), digest(rec.Key))
+	public := document.MemoryID(ambry.Layer(rec.Layer), document.Digest(rec.Key))
 	var memory sql.NullInt64
 	if _, err := sqlite.Found(r.Row(`SELECT id FROM memory WHERE public = ? AND rule <> ''`, public).Scan(&memory)); err != nil {
 		return 0, sqlite.Wrapf(err, "look for a memory")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -84,7 +85,7 @@ func (t *tx) marks(turn int64) (key, print []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read a turn: %w", err)
 	}
-	b, err := t.w.store.unpack(packed)
+	b, err := t.w.store.unpacker.Unpack(packed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,9 +96,9 @@ func (t *tx) marks(turn int64) (key, print []byte, err error) {
 }
 
 func (t *tx) dropTurn(turn, session int64) error {
-	c := counts{turns: 1}
+	c := document.Counts{Turns: 1}
 	err := t.Row(`SELECT messages, calls, input, cached, output FROM turn WHERE id = ?`, turn).Scan(
-		&c.messages, &c.calls, &c.input, &c.cached, &c.output)
+		&c.Messages, &c.Calls, &c.Input, &c.Cached, &c.Output)
 	if err != nil {
 		return fmt.Errorf("read a turn: %w", err)
 	}
@@ -105,7 +106,7 @@ func (t *tx) dropTurn(turn, session int64) error {
 		return err
 	}
 	delete(t.w.gists, turn)
-	t.countTurns(session, c.negated())
+	t.countTurns(session, c.Negated())
 	if err := t.revoke(turn); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ const shortPrint = 64
 // printOf recognises a turn that comes back under another id, as happens when an
 // agent copies its history: the same request at the same moment. It is false for
 // a turn that says too little to be sure.
-func printOf(agent string, b body) (digest, bool) {
+func printOf(agent string, b document.Body) (document.Digest, bool) {
 	request := ""
 	for _, m := range b.Messages {
 		if m.Role == ambry.User && !m.Hidden && m.Text != "" {
@@ -134,18 +135,18 @@ func printOf(agent string, b body) (digest, bool) {
 			break
 		}
 	}
-	at := sqlite.Millis(b.at())
+	at := sqlite.Millis(b.Began())
 	if request == "" || at == 0 && len(request) < shortPrint {
-		return digest{}, false
+		return document.Digest{}, false
 	}
-	return digestOf("print", agent, fmt.Sprint(at), request), true
+	return document.DigestOf("print", agent, fmt.Sprint(at), request), true
 }
 
 // forgotten reports whether a turn that is not in the memory was deleted from it.
 func (t *tx) forgotten(agent string, d *draft) (bool, error) {
 	var one int
 	gone, err := sqlite.Found(t.Row(`SELECT 1 FROM tombstone WHERE turn = ?`, d.key[:]).Scan(&one))
-	prints := []digest{d.key}
+	prints := []document.Digest{d.key}
 	if err == nil && !gone {
 		if print, ok := printOf(agent, d.body); ok {
 			prints = append(prints, print)

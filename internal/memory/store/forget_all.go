@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -155,7 +156,7 @@ func (t *tx) bury(print []byte) error {
 }
 
 // buried reports whether any of these was forgotten.
-func (t *tx) buried(prints ...digest) (bool, error) {
+func (t *tx) buried(prints ...document.Digest) (bool, error) {
 	for _, p := range prints {
 		var one int
 		gone, err := sqlite.Found(t.Row(`SELECT 1 FROM gone WHERE print = ?`, p[:]).Scan(&one))
@@ -166,7 +167,7 @@ func (t *tx) buried(prints ...digest) (bool, error) {
 	return false, nil
 }
 
-func titlePrint(title string) digest { return digestOf("title", title) }
+func titlePrint(title string) document.Digest { return document.DigestOf("title", title) }
 
 // forgetTitle empties the title of a session, for good.
 func (t *tx) forgetTitle(session int64) error {

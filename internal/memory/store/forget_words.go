@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -61,7 +62,7 @@ func (p *phrase) in(texts ...string) bool {
 func (p *phrase) inJSON(encoded []byte) bool { return bytes.Contains(p.lower(encoded), p.coded) }
 
 // inBody reports whether the words stand in what was said in a turn.
-func (p *phrase) inBody(b body) bool {
+func (p *phrase) inBody(b document.Body) bool {
 	for _, m := range b.Messages {
 		if p.in(m.Text) {
 			return true
@@ -81,15 +82,15 @@ func (p *phrase) inBody(b body) bool {
 }
 
 // inPacked is inBody of a turn as it is stored.
-func (p *phrase) inPacked(u unpacker, packed, buf []byte) (bool, []byte, error) {
-	encoded, err := u.zstd.DecodeAll(packed, buf[:0])
+func (p *phrase) inPacked(u document.Unpacker, packed, buf []byte) (bool, []byte, error) {
+	encoded, err := u.Expand(packed, buf[:0])
 	if err != nil {
 		return false, buf, fmt.Errorf("unpack a turn: %w", err)
 	}
 	if !p.inJSON(encoded) {
 		return false, encoded, nil
 	}
-	var b body
+	var b document.Body
 	if err := json.Unmarshal(encoded, &b); err != nil {
 		return false, encoded, fmt.Errorf("decode a turn: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -19,10 +20,10 @@ type piece struct {
 // draft is a turn ready for the disk.
 type draft struct {
 	turn ambry.Turn
-	key  digest
-	hash digest
-	body body
-	content
+	key  document.Digest
+	hash document.Digest
+	body document.Body
+	document.Content
 }
 
 // Import adds conversations, all or none. See memory.Runtime for what it
@@ -93,14 +94,14 @@ func (s *Store) prepare(ctx context.Context, cs []ambry.Conversation) ([]piece, 
 			continue
 		}
 		for _, d := range p.drafts {
-			cost += len(d.packed) + len(d.terms.lead) + len(d.terms.rest)
+			cost += len(d.Packed) + len(d.Terms.Lead) + len(d.Terms.Rest)
 		}
 		pieces = append(pieces, p)
 	}
 	return pieces, cost, nil
 }
 
-func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversation) (piece, bool, error) {
+func (s *Store) preparePiece(ctx context.Context, w *document.Builder, c ambry.Conversation) (piece, bool, error) {
 	r := s.readers.Reader(ctx)
 	p := piece{session: c.Session, stamp: stampOf(c)}
 	old, err := sessionOf(r, c.Session.Agent, c.Session.ID)
@@ -111,8 +112,8 @@ func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversatio
 		if err := ctx.Err(); err != nil {
 			return piece{}, false, err
 		}
-		d := draft{turn: t, key: turnKey(c.Session.Agent, t.ID, t.Part), body: bodyOf(t)}
-		encoded, hash, err := w.encode(d.body)
+		d := draft{turn: t, key: turnKey(c.Session.Agent, t.ID, t.Part), body: document.BodyOf(t)}
+		encoded, hash, err := w.Encode(d.body)
 		if err != nil {
 			return piece{}, false, err
 		}
@@ -122,7 +123,7 @@ func (s *Store) preparePiece(ctx context.Context, w *scribe, c ambry.Conversatio
 		} else if same {
 			continue
 		}
-		d.content = w.content(d.body, encoded)
+		d.Content = w.Content(d.body, encoded)
 		p.drafts = append(p.drafts, d)
 	}
 	changed := len(p.drafts) > 0 || old.id == 0 || old.with(c.Session, p.stamp) != old
@@ -286,17 +287,17 @@ type heldTurn struct {
 	session  int64
 	copies   int
 	hash     []byte
-	counts   counts
+	counts   document.Counts
 	place    place
 }
 
 // held looks a turn up by its key.
-func (t *tx) held(key digest) (heldTurn, bool, error) {
-	h := heldTurn{counts: counts{turns: 1}}
+func (t *tx) held(key document.Digest) (heldTurn, bool, error) {
+	h := heldTurn{counts: document.Counts{Turns: 1}}
 	err := t.Row(`SELECT id, external, part, session, copies, hash, messages, calls, input, cached, output,
 			source, line, start, stop, row FROM turn WHERE key = ?`, key[:]).Scan(
-		&h.id, &h.external, &h.part, &h.session, &h.copies, &h.hash, &h.counts.messages, &h.counts.calls,
-		&h.counts.input, &h.counts.cached, &h.counts.output,
+		&h.id, &h.external, &h.part, &h.session, &h.copies, &h.hash, &h.counts.Messages, &h.counts.Calls,
+		&h.counts.Input, &h.counts.Cached, &h.counts.Output,
 		&h.place.source, &h.place.line, &h.place.start, &h.place.stop, &h.place.row)
 	ok, err := sqlite.Found(err)
 	if err != nil {
@@ -306,8 +307,8 @@ func (t *tx) held(key digest) (heldTurn, bool, error) {
 }
 
 // turnKey is what makes a turn one: its agent, its id and its part.
-func turnKey(agent, id string, part int) digest {
-	return digestOf("turn", agent, id, fmt.Sprint(part))
+func turnKey(agent, id string, part int) document.Digest {
+	return document.DigestOf("turn", agent, id, fmt.Sprint(part))
 }
 
 func (t *tx) addTurn(s session, d *draft) error {
@@ -318,20 +319,20 @@ func (t *tx) addTurn(s session, d *draft) error {
 	id, err := t.insert(`INSERT INTO turn (key, external, part, session, at, source, line, start, stop, row, hash,
 			messages, calls, input, cached, output, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		d.key[:], d.turn.ID, d.turn.Part, s.id, t.when(s, d.content), p.source, p.line, p.start, p.stop, p.row, d.hash[:],
-		d.counts.messages, d.counts.calls, d.counts.input, d.counts.cached, d.counts.output, d.packed)
+		d.key[:], d.turn.ID, d.turn.Part, s.id, t.when(s, d.Content), p.source, p.line, p.start, p.stop, p.row, d.hash[:],
+		d.Counts.Messages, d.Counts.Calls, d.Counts.Input, d.Counts.Cached, d.Counts.Output, d.Packed)
 	if err != nil {
 		return fmt.Errorf("add a turn: %w", err)
 	}
-	t.countTurns(s.id, d.counts)
-	return t.trace(id, d.key, s, d.content)
+	t.countTurns(s.id, d.Counts)
+	return t.trace(id, d.key, s, d.Content)
 }
 
 // when is the time that a turn is listed by: its own, or else its session's.
-func (t *tx) when(s session, c content) int64 {
+func (t *tx) when(s session, c document.Content) int64 {
 	switch {
-	case c.at != 0:
-		return c.at
+	case c.At != 0:
+		return c.At
 	case s.started != 0:
 		return s.started
 	}
@@ -344,22 +345,22 @@ func (t *tx) replace(s session, held heldTurn, d *draft) error {
 	if err != nil {
 		return err
 	}
-	return t.update(held, s, p, d.key, d.hash[:], held.copies, d.content)
+	return t.update(held, s, p, d.key, d.hash[:], held.copies, d.Content)
 }
 
 // update writes a turn anew, with the session that owns it now.
-func (t *tx) update(held heldTurn, owner session, p place, key digest, hash []byte, copies int, c content) error {
+func (t *tx) update(held heldTurn, owner session, p place, key document.Digest, hash []byte, copies int, c document.Content) error {
 	if err := t.moved(held.id); err != nil { // from here, to where trace says
 		return err
 	}
 	err := t.exec(`UPDATE turn SET session = ?, at = ?, source = ?, line = ?, start = ?, stop = ?, row = ?, hash = ?, copies = ?,
 			messages = ?, calls = ?, input = ?, cached = ?, output = ?, body = ? WHERE id = ?`,
 		owner.id, t.when(owner, c), p.source, p.line, p.start, p.stop, p.row, hash, copies,
-		c.counts.messages, c.counts.calls, c.counts.input, c.counts.cached, c.counts.output, c.packed, held.id)
+		c.Counts.Messages, c.Counts.Calls, c.Counts.Input, c.Counts.Cached, c.Counts.Output, c.Packed, held.id)
 	if err != nil {
 		return fmt.Errorf("update a turn: %w", err)
 	}
-	t.countTurns(held.session, held.counts.negated())
-	t.countTurns(owner.id, c.counts)
+	t.countTurns(held.session, held.counts.Negated())
+	t.countTurns(owner.id, c.Counts)
 	return t.trace(held.id, key, owner, c)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/index"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
@@ -75,14 +76,14 @@ type entry struct {
 	memory int64
 	remove bool
 	fresh  bool // the text is new or another one, not only what is around it
-	text   terms
+	text   document.Terms
 	around string // what the neighbours of a turn lend
 	scope  scope
 }
 
 // index writes the terms of a memory that has none. A trace is of a turn; what
 // its neighbours lend is added at the end of the job.
-func (t *tx) index(memory, turn int64, text terms, s scope) {
+func (t *tx) index(memory, turn int64, text document.Terms, s scope) {
 	if turn != 0 {
 		if t.traces == nil {
 			t.traces = map[int64]int{}
@@ -124,7 +125,7 @@ func (w *writer) latest(entries []entry) entered {
 
 func (w *writer) indexed(e entry) index.Entry {
 	return index.Entry{Doc: e.memory, At: e.scope.created, Columns: [index.Columns]string{
-		e.text.lead, e.text.rest, e.around, w.scribe.day(e.scope.created), e.scope.terms(),
+		e.text.Lead, e.text.Rest, e.around, w.builder.Day(e.scope.created), e.scope.terms(),
 	}}
 }
 
@@ -192,31 +193,30 @@ func (t *tx) texts(where string, args ...any) ([]text, error) {
 }
 
 // termsOf cuts the texts of a memory as they were cut when it was added.
-func (t *tx) termsOf(r text) (terms, error) {
-	w := t.w.scribe
+func (t *tx) termsOf(r text) (document.Terms, error) {
+	w := t.w.builder
 	if r.packed == nil {
-		return w.noteTerms(r.title, r.scope.tags, r.note), nil
+		return w.NoteTerms(r.title, r.scope.tags, r.note), nil
 	}
-	b, err := t.w.store.unpack(r.packed)
+	b, err := t.w.store.unpacker.Unpack(r.packed)
 	if err != nil {
-		return terms{}, err
+		return document.Terms{}, err
 	}
-	out := w.terms(b)
+	out := w.Terms(b)
 	if r.edited&editedTitle != 0 {
-		w.cutter.Begin()
-		out.lead += string(w.cutter.Append(nil, r.title))
+		out.Lead += w.Cut(r.title)
 	}
 	return out, nil
 }
 
 // termsFor cuts the texts of a memory as its rows are now.
-func (t *tx) termsFor(memory int64) (terms, error) {
+func (t *tx) termsFor(memory int64) (document.Terms, error) {
 	rows, err := t.texts(`WHERE m.id = ?`, memory)
 	if err != nil {
-		return terms{}, err
+		return document.Terms{}, err
 	}
 	if len(rows) != 1 {
-		return terms{}, fmt.Errorf("read the texts of a memory: %d rows", len(rows))
+		return document.Terms{}, fmt.Errorf("read the texts of a memory: %d rows", len(rows))
 	}
 	return t.termsOf(rows[0])
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -18,14 +19,14 @@ type liveSession struct {
 
 // episodeID names the only episode of a session.
 func episodeID(s session) string {
-	d := digestOf("episode", s.agent, s.external)
+	d := document.DigestOf("episode", s.agent, s.external)
 	return "episode_" + hex.EncodeToString(d[:10])
 }
 
 // madeUp returns an id with a prefix: always the same for a key, any other time
 // a new one.
 func madeUp(prefix, key string) string {
-	d := digestOf(prefix, key)
+	d := document.DigestOf(prefix, key)
 	if key == "" {
 		_, _ = rand.Read(d[:]) // never fails
 	}
@@ -47,7 +48,7 @@ func liveBy(r sqlite.Rower, id, agent string) (liveSession, bool, error) {
 }
 
 func noSession(id string) error {
-	return ambry.NotFound.Errorf("no session %q was opened; open it, or say the source", head(id, 64))
+	return ambry.NotFound.Errorf("no session %q was opened; open it, or say the source", document.Head(id, 64))
 }
 
 // OpenSession opens a session, or resumes one, also one that was closed. Source

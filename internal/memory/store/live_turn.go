@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -158,8 +159,8 @@ func (s *Store) Began(ctx context.Context, session, agent, turn string) (Began, 
 		if err := r.Row(`SELECT body FROM turn WHERE id = ?`, known.turn).Scan(&packed); err != nil {
 			return fmt.Errorf("read a turn: %w", err)
 		}
-		b, err := s.unpack(packed)
-		out.Query = b.request()
+		b, err := s.unpacker.Unpack(packed)
+		out.Query = request(b)
 		return err
 	})
 	return out, err
@@ -185,20 +186,20 @@ func (s *Store) CompleteTurn(ctx context.Context, told Told, key string) (ambry.
 	if err != nil {
 		return ambry.TurnCompleted{}, err
 	}
-	d := draft{turn: told.Turn, key: digestOf("live", agent, session, told.Turn.ID), body: bodyOf(told.Turn)}
-	encoded, hash, err := w.encode(d.body)
+	d := draft{turn: told.Turn, key: document.DigestOf("live", agent, session, told.Turn.ID), body: document.BodyOf(told.Turn)}
+	encoded, hash, err := w.Encode(d.body)
 	if err == nil {
-		d.hash, d.content = hash, w.content(d.body, encoded)
-		d.tags = told.Tags
+		d.hash, d.Content = hash, w.Content(d.body, encoded)
+		d.Tags = told.Tags
 	}
 	done()
 	if err != nil {
 		return ambry.TurnCompleted{}, err
 	}
 	var out ambry.TurnCompleted
-	err = s.write(ctx, len(d.packed)+len(d.terms.lead)+len(d.terms.rest), func(t *tx) error {
+	err = s.write(ctx, len(d.Packed)+len(d.Terms.Lead)+len(d.Terms.Rest), func(t *tx) error {
 		out = ambry.TurnCompleted{}
-		return t.once(key, print, publicID(ambry.L1, d.key), &out, func() (err error) {
+		return t.once(key, print, document.MemoryID(ambry.L1, d.key), &out, func() (err error) {
 			out, err = t.complete(told.Session, &d)
 			return err
 		})
@@ -294,7 +295,7 @@ func (t *tx) completed(s session, l liveTurn, d *draft) (ambry.TurnCompleted, er
 	}
 	var key []byte
 	err := t.Row(`SELECT t.key, coalesce(m.public, '') FROM turn AS t LEFT JOIN memory AS m ON m.turn = t.id WHERE t.id = ?`, l.turn).Scan(&key, &out.MemoryID)
-	out.RawTurnID = rawTurnID(key)
+	out.RawTurnID = document.RawTurnID(key)
 	if err == nil {
 		err = t.Row(`SELECT coalesce(max(seq), 0) FROM change`).Scan(&out.ChangeSeq)
 	}

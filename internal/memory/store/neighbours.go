@@ -7,54 +7,23 @@ import (
 	"slices"
 	"strings"
 
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 // What a turn is about often stands in the turns around it: "yes, do that" comes
 // after a question. So a short turn is indexed with the beginnings of its
 // neighbours, in a column of their own. A long one says enough itself.
-const (
-	reach     = 2   // turns before and after
-	gistTerms = 40  // that each neighbour lends
-	shortTurn = 150 // terms of a turn that takes them
-)
-
-// gist is what a turn means to its neighbours.
-type gist struct {
-	terms string // what it lends, each term with a space after it
-	short bool   // it takes from them
-}
-
-// gist of a turn with these terms.
-func (s terms) gist() gist {
-	lead, n := opening(s.lead, gistTerms)
-	rest, _ := opening(s.rest, gistTerms-n)
-	_, m := opening(s.lead, shortTurn+1)
-	_, o := opening(s.rest, shortTurn+1)
-	return gist{terms: lead + rest, short: m+o <= shortTurn}
-}
-
-// opening returns the first terms of a column, at most limit, and how many.
-func opening(column string, limit int) (string, int) {
-	end := 0
-	for n := range limit {
-		i := strings.IndexByte(column[end:], ' ')
-		if i < 0 {
-			return column[:end], n
-		}
-		end += i + 1
-	}
-	return column[:end], limit
-}
+const reach = 2 // turns before and after
 
 // gists remembers what turns lend, so that a session that is read piece by piece
 // is not unpacked again. Like names it is forgotten when a job is rolled back.
-type gists map[int64]gist
+type gists map[int64]document.Gist
 
 // maxGists bounds its memory to about a megabyte.
 const maxGists = 2048
 
-func (g gists) put(turn int64, v gist) {
+func (g gists) put(turn int64, v document.Gist) {
 	if len(g) >= maxGists {
 		clear(g)
 	}
@@ -62,19 +31,19 @@ func (g gists) put(turn int64, v gist) {
 }
 
 // gist returns what a turn lends.
-func (t *tx) gist(turn int64) (gist, error) {
+func (t *tx) gist(turn int64) (document.Gist, error) {
 	if g, ok := t.w.gists[turn]; ok {
 		return g, nil
 	}
 	var packed []byte
 	if err := t.Row(`SELECT body FROM turn WHERE id = ?`, turn).Scan(&packed); err != nil {
-		return gist{}, fmt.Errorf("read a turn: %w", err)
+		return document.Gist{}, fmt.Errorf("read a turn: %w", err)
 	}
-	b, err := t.w.store.unpack(packed)
+	b, err := t.w.store.unpacker.Unpack(packed)
 	if err != nil {
-		return gist{}, err
+		return document.Gist{}, err
 	}
-	g := t.w.scribe.terms(b).gist()
+	g := t.w.builder.Terms(b).Gist()
 	t.w.gists.put(turn, g)
 	return g, nil
 }
@@ -160,7 +129,7 @@ func (t *tx) linkTurn(turn int64, line []position, i int) error {
 		t.entries[e].around = around
 		return nil
 	}
-	if g, err := t.gist(turn); err != nil || !g.short {
+	if g, err := t.gist(turn); err != nil || !g.Short {
 		return err
 	}
 	rows, err := t.texts(`WHERE m.turn = ?`, turn)
@@ -178,7 +147,7 @@ func (t *tx) linkTurn(turn int64, line []position, i int) error {
 // around returns what the neighbours of the turn at place i of line lend it.
 func (t *tx) around(line []position, i int) (string, error) {
 	own, err := t.gist(line[i].turn)
-	if err != nil || !own.short {
+	if err != nil || !own.Short {
 		return "", err
 	}
 	var out strings.Builder
@@ -190,14 +159,14 @@ func (t *tx) around(line []position, i int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		out.WriteString(g.terms)
+		out.WriteString(g.Terms)
 	}
 	return out.String(), nil
 }
 
 // aroundTurn is around for a turn whose neighbours are not known.
 func (t *tx) aroundTurn(turn int64) (string, error) {
-	if g, err := t.gist(turn); err != nil || !g.short {
+	if g, err := t.gist(turn); err != nil || !g.Short {
 		return "", err
 	}
 	p, err := t.position(turn)

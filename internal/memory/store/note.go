@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -21,7 +22,7 @@ func (s *Store) Add(ctx context.Context, n ambry.Note, key string) (ambry.Memory
 	if n.Layer == "" {
 		n.Layer = ambry.L1
 	}
-	if prefixes[n.Layer] == "" {
+	if !document.IsLayer(n.Layer) {
 		return ambry.Memory{}, ambry.InvalidArgument.Errorf("there is no layer %q; use L1, L2, L3 or Skill", n.Layer)
 	}
 	print, err := fingerprint("add", "", n)
@@ -32,13 +33,13 @@ func (s *Store) Add(ctx context.Context, n ambry.Note, key string) (ambry.Memory
 	if err != nil {
 		return ambry.Memory{}, err
 	}
-	d := w.note(n)
+	d := w.Note(n)
 	done()
-	id := digestOf("note", key)
+	id := document.DigestOf("note", key)
 	if key == "" {
 		_, _ = rand.Read(id[:]) // never fails
 	}
-	public := publicID(n.Layer, id)
+	public := document.MemoryID(n.Layer, id)
 	var m ambry.Memory
 	err = s.write(ctx, len(n.Content)*2, func(t *tx) error {
 		m = ambry.Memory{}
@@ -53,22 +54,11 @@ func (s *Store) Add(ctx context.Context, n ambry.Note, key string) (ambry.Memory
 	return m, nil
 }
 
-// note makes a note ready for the disk.
-func (s *scribe) note(n ambry.Note) content {
-	c := content{title: shorten(n.Title, titleRunes), summary: shorten(n.Content, summaryRunes), visible: true}
-	if c.title == "" {
-		c.title = shorten(n.Content, titleRunes)
-	}
-	c.at = sqlite.Millis(n.CreatedAt)
-	c.terms = s.noteTerms(n.Title, n.Tags, n.Content)
-	return c
-}
-
-func (t *tx) addNote(n ambry.Note, public string, c content) (ambry.Memory, error) {
+func (t *tx) addNote(n ambry.Note, public string, c document.Content) (ambry.Memory, error) {
 	if m, ok, err := t.noteAgain(public); ok || err != nil {
 		return m, err
 	}
-	m := memoryRow{public: public, created: c.at, version: 1, title: c.title, summary: c.summary}
+	m := memoryRow{public: public, created: c.At, version: 1, title: c.Title, summary: c.Summary}
 	if m.created == 0 {
 		m.created = t.now
 	}
@@ -96,7 +86,7 @@ func (t *tx) addNote(n ambry.Note, public string, c content) (ambry.Memory, erro
 	if err != nil {
 		return ambry.Memory{}, fmt.Errorf("add a note: %w", err)
 	}
-	if err := t.entered(m, c.terms); err != nil {
+	if err := t.entered(m, c.Terms); err != nil {
 		return ambry.Memory{}, err
 	}
 	return memoryBy(t, `m.id = ?`, m.id)
@@ -138,13 +128,13 @@ func (t *tx) noteSession(n ambry.Note) (int64, error) {
 }
 
 // fingerprint tells requests apart that use the same key.
-func fingerprint(operation, id string, request any) (digest, error) {
+func fingerprint(operation, id string, request any) (document.Digest, error) {
 	b, err := json.Marshal(request)
 	if err != nil {
-		return digest{}, fmt.Errorf("fingerprint a request: %w", err)
+		return document.Digest{}, fmt.Errorf("fingerprint a request: %w", err)
 	}
 	sum := sha256.Sum256(b)
-	return digestOf(operation, id, string(sum[:])), nil
+	return document.DigestOf(operation, id, string(sum[:])), nil
 }
 
 // Keys are remembered for this long after their first use.
@@ -161,7 +151,7 @@ var (
 // once does a keyed write the first time, and afterwards only repeats its
 // answer. Writes are one after the other, so two with the same key cannot both
 // be the first.
-func (t *tx) once(key string, print digest, about string, answer any, do func() error) error {
+func (t *tx) once(key string, print document.Digest, about string, answer any, do func() error) error {
 	if key == "" {
 		return do()
 	}
@@ -313,5 +303,5 @@ func (t *tx) memory(public string) (memoryRow, error) {
 
 // notFound says so without repeating much of what somebody sent.
 func notFound(id string) error {
-	return ambry.NotFound.Errorf("there is no memory %q", head(id, 64))
+	return ambry.NotFound.Errorf("there is no memory %q", document.Head(id, 64))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -85,7 +86,7 @@ func (s *Store) Transcript(ctx context.Context, external string, page int) (ambr
 			return fmt.Errorf("look for a session: %w", err)
 		}
 		if !ok {
-			return ambry.NotFound.Errorf("there is no session %q", head(external, 64))
+			return ambry.NotFound.Errorf("there is no session %q", document.Head(external, 64))
 		}
 		out.Session, err = scanSummary(r.Row(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id = ?`, id))
 		if err != nil {
@@ -116,9 +117,9 @@ func (s *Store) scanTurn(rows *sql.Rows) (ambry.Turn, error) {
 	if err := rows.Scan(&id, &part, &at.Path, &at.Line, &at.Offset, &at.End, &at.Row, &packed); err != nil {
 		return ambry.Turn{}, err
 	}
-	b, err := s.unpack(packed)
+	b, err := s.unpacker.Unpack(packed)
 	if err != nil {
 		return ambry.Turn{}, err
 	}
-	return b.turn(id, part, at), nil
+	return b.Turn(id, part, at), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -90,12 +91,12 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 			d.Learned, err = learned(r, m)
 			return err
 		}
-		b, err := s.unpack(packed)
+		b, err := s.unpacker.Unpack(packed)
 		if err != nil {
 			return err
 		}
-		turn := b.turn(m.TurnID, part, m.Source)
-		d.Turn, d.Body = &turn, transcript(turn)
+		turn := b.Turn(m.TurnID, part, m.Source)
+		d.Turn, d.Body = &turn, document.Transcript(turn)
 		return nil
 	})
 	if err != nil {
@@ -107,18 +108,3 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 // errTurnLost is the error of a memory that is the trace of a turn which is not
 // there: rows of a damaged page are just absent.
 var errTurnLost = ambry.MemoryUnavailable.Errorf(`the memory file is damaged: a turn is missing; see "ambry doctor"`)
-
-// turn returns the turn as it came.
-func (b body) turn(id string, part int, at ambry.Source) ambry.Turn {
-	t := ambry.Turn{
-		ID: id, Part: part, At: b.At, Cwd: b.Cwd, Branch: b.Branch, Model: b.Model, Tokens: b.Tokens, Source: at,
-		Messages: make([]ambry.Message, len(b.Messages)),
-	}
-	for i, m := range b.Messages {
-		t.Messages[i] = m.Message
-		if m.From != 0 { // it stands in another file than the turn
-			t.Messages[i].Line, t.Messages[i].Offset = 0, 0
-		}
-	}
-	return t
-}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -221,10 +222,10 @@ func (t *tx) showMemory(c *claimRow) error {
 		return err
 	}
 	if m.edited&editedTitle == 0 {
-		m.title = shorten(c.title, titleRunes)
+		m.title = document.TitleOf(c.title)
 	}
 	if m.edited&editedSummary == 0 {
-		m.summary = shorten(c.body, summaryRunes)
+		m.summary = document.SummaryOf(c.body)
 	}
 	if m.edited&editedStatus == 0 {
 		m.cell.status = c.cell.status
@@ -242,8 +243,8 @@ func (t *tx) showMemory(c *claimRow) error {
 
 func (t *tx) addLearned(c *claimRow) error {
 	m := memoryRow{
-		public: publicID(ambry.Layer(c.cell.layer), digest(c.key)), cell: c.cell, version: 1,
-		title: shorten(c.title, titleRunes), summary: shorten(c.body, summaryRunes),
+		public: document.MemoryID(ambry.Layer(c.cell.layer), document.Digest(c.key)), cell: c.cell, version: 1,
+		title: document.TitleOf(c.title), summary: document.SummaryOf(c.body),
 	}
 	if err := t.saidFirst(c, &m); err != nil {
 		return err
@@ -261,5 +262,5 @@ func (t *tx) addLearned(c *claimRow) error {
 		return fmt.Errorf("add what was learned: %w", err)
 	}
 	c.memory = m.id
-	return t.entered(m, t.w.scribe.noteTerms(m.title, tags, c.body))
+	return t.entered(m, t.w.builder.NoteTerms(m.title, tags, c.body))
 }

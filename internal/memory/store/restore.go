@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -221,11 +222,11 @@ func (r *restorer) turn(rec *RecordTurn) error {
 	if err != nil {
 		return err
 	}
-	encoded, _, err := r.w.scribe.encode(b)
+	encoded, _, err := r.w.builder.Encode(b)
 	if err != nil {
 		return err
 	}
-	c := r.w.scribe.content(b, encoded)
+	c := r.w.builder.Content(b, encoded)
 	if there {
 		return r.replaceTurn(rec, held, owner, key, c)
 	}
@@ -233,16 +234,16 @@ func (r *restorer) turn(rec *RecordTurn) error {
 }
 
 // plainBody is the body of a record without the rows of sessions.
-func plainBody(rec *RecordTurn) body {
-	b := body{At: rec.Body.At, Cwd: rec.Body.Cwd, Branch: rec.Body.Branch, Model: rec.Body.Model, Tokens: rec.Body.Tokens}
-	b.Messages = make([]message, len(rec.Body.Messages))
+func plainBody(rec *RecordTurn) document.Body {
+	b := document.Body{At: rec.Body.At, Cwd: rec.Body.Cwd, Branch: rec.Body.Branch, Model: rec.Body.Model, Tokens: rec.Body.Tokens}
+	b.Messages = make([]document.Message, len(rec.Body.Messages))
 	for i, m := range rec.Body.Messages {
-		b.Messages[i] = message{Message: m}
+		b.Messages[i] = document.Message{Message: m}
 	}
 	return b
 }
 
-func (r *restorer) bodyOf(rec *RecordTurn) (body, error) {
+func (r *restorer) bodyOf(rec *RecordTurn) (document.Body, error) {
 	b := plainBody(rec)
 	for i := range b.Messages {
 		if i < len(rec.From) && rec.From[i] != "" {
@@ -256,7 +257,7 @@ func (r *restorer) bodyOf(rec *RecordTurn) (body, error) {
 	return b, nil
 }
 
-func (r *restorer) insertTurn(rec *RecordTurn, owner session, key digest, c content) error {
+func (r *restorer) insertTurn(rec *RecordTurn, owner session, key document.Digest, c document.Content) error {
 	p, err := r.place(rec.Source)
 	if err != nil {
 		return err
@@ -265,12 +266,12 @@ func (r *restorer) insertTurn(rec *RecordTurn, owner session, key digest, c cont
 			messages, calls, input, cached, output, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		key[:], rec.ID, rec.Part, owner.id, sqlite.Millis(rec.At), p.source, p.line, p.start, p.stop, p.row, []byte(rec.Hash), len(rec.Copies),
-		c.counts.messages, c.counts.calls, c.counts.input, c.counts.cached, c.counts.output, c.packed)
+		c.Counts.Messages, c.Counts.Calls, c.Counts.Input, c.Counts.Cached, c.Counts.Output, c.Packed)
 	if err != nil {
 		return fmt.Errorf("restore a turn: %w", err)
 	}
-	r.countTurns(owner.id, c.counts)
-	r.w.gists.put(id, c.terms.gist())
+	r.countTurns(owner.id, c.Counts)
+	r.w.gists.put(id, c.Terms.Gist())
 	if err := r.unlearned(id); err != nil {
 		return err
 	}
@@ -292,7 +293,7 @@ func (r *restorer) insertTurn(rec *RecordTurn, owner session, key digest, c cont
 
 // replaceTurn gives a turn that is there the content of the record. Who holds it
 // stays as it is.
-func (r *restorer) replaceTurn(rec *RecordTurn, held heldTurn, owner session, key digest, c content) error {
+func (r *restorer) replaceTurn(rec *RecordTurn, held heldTurn, owner session, key document.Digest, c document.Content) error {
 	if held.copies > 0 || held.session != owner.id {
 		owner, err := sessionByID(r, held.session)
 		if err != nil {
@@ -379,7 +380,7 @@ func (r *restorer) sameMemory(rec *RecordMemory, old, m memoryRow) (fate, error)
 // memoryOf makes a row of a record; gone says that the turn it is the trace of
 // is not there, so it was forgotten.
 func (r *restorer) memoryOf(rec *RecordMemory) (m memoryRow, gone bool, err error) {
-	if rec.ID == "" || prefixes[ambry.Layer(rec.Layer)] == "" || rec.Turn == nil && rec.Body == nil {
+	if rec.ID == "" || !document.IsLayer(ambry.Layer(rec.Layer)) || rec.Turn == nil && rec.Body == nil {
 		return m, false, ambry.InvalidArgument.Errorf("a memory of the export has no id, layer or text")
 	}
 	m = memoryRow{public: rec.ID, created: sqlite.Millis(rec.CreatedAt), version: max(rec.Version, 1), edited: rec.Edited, title: rec.Title, summary: rec.Summary}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -111,5 +112,5 @@ func (t *tx) sessionOfEpisode(id string) (int64, error) {
 	if err := rows.Err(); err != nil {
 		return 0, fmt.Errorf("look for a task: %w", err)
 	}
-	return 0, ambry.NotFound.Errorf("there is no task %q", head(id, 64))
+	return 0, ambry.NotFound.Errorf("there is no task %q", document.Head(id, 64))
 }

@@ -273,7 +273,7 @@ func packedTexts(r sqlite.Reader, ids string, least, budget int) ([]packedText, 
 // said returns the visible messages of a turn. Most stand in the turn's own
 // source, others in that of another session's copy.
 func (s *Store) said(r sqlite.Reader, packed []byte, turn int64, at ambry.Source) ([]Said, error) {
-	shown, err := s.unpackShown(packed)
+	shown, err := s.unpacker.UnpackShown(packed)
 	if err != nil {
 		return nil, err
 	}

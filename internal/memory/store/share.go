@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -39,12 +40,12 @@ func (t *tx) share(s *session, held heldTurn, d *draft) error {
 	if err := t.Row(`SELECT body FROM turn WHERE id = ?`, held.id).Scan(&packed); err != nil {
 		return fmt.Errorf("read a turn: %w", err)
 	}
-	old, err := t.w.store.unpack(packed)
+	old, err := t.w.store.unpacker.Unpack(packed)
 	if err != nil {
 		return err
 	}
-	both := union(from(old, held.session), from(d.body, s.id), ranks(holders)).ownedBy(owner.id)
-	encoded, _, err := t.w.scribe.encode(both)
+	both := ownedBy(union(from(old, held.session), from(d.body, s.id), ranks(holders)), owner.id)
+	encoded, _, err := t.w.builder.Encode(both)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (t *tx) share(s *session, held heldTurn, d *draft) error {
 	if err != nil {
 		return err
 	}
-	return t.update(held, owner, p, d.key, hash, len(holders), t.w.scribe.content(both, encoded))
+	return t.update(held, owner, p, d.key, hash, len(holders), t.w.builder.Content(both, encoded))
 }
 
 func (t *tx) saveCopy(turn, session int64, p place, hash []byte) error {
@@ -142,7 +143,7 @@ func ranks(holders []session) map[int64]int {
 }
 
 // from returns b with the session named that each message came from.
-func from(b body, session int64) body {
+func from(b document.Body, session int64) document.Body {
 	b.Messages = slices.Clone(b.Messages)
 	for i := range b.Messages {
 		if b.Messages[i].From == 0 {
@@ -153,7 +154,7 @@ func from(b body, session int64) body {
 }
 
 // ownedBy returns b with the owner's messages not named.
-func (b body) ownedBy(session int64) body {
+func ownedBy(b document.Body, session int64) document.Body {
 	for i := range b.Messages {
 		if b.Messages[i].From == session {
 			b.Messages[i].From = 0
@@ -165,8 +166,8 @@ func (b body) ownedBy(session int64) body {
 // union joins two copies of a turn. It gives the same for any order in which any
 // number of copies are joined: of two versions of a message one wins by what is
 // in it, and the order is by what the messages say of themselves.
-func union(a, b body, rank map[int64]int) body {
-	out := body{
+func union(a, b document.Body, rank map[int64]int) document.Body {
+	out := document.Body{
 		At:     earlier(a.At, b.At),
 		Cwd:    smaller(a.Cwd, b.Cwd),
 		Branch: smaller(a.Branch, b.Branch),
@@ -179,7 +180,7 @@ func union(a, b body, rank map[int64]int) body {
 	}
 	at := map[string]int{}
 	for _, m := range slices.Concat(a.Messages, b.Messages) {
-		id := m.identity()
+		id := identity(m)
 		i, ok := at[id]
 		if !ok {
 			at[id] = len(out.Messages)
@@ -188,14 +189,14 @@ func union(a, b body, rank map[int64]int) body {
 		}
 		out.Messages[i] = better(out.Messages[i], m, rank)
 	}
-	slices.SortStableFunc(out.Messages, func(a, b message) int {
-		return cmp.Or(a.when(out.At).Compare(b.when(out.At)), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Line, b.Line), cmp.Compare(a.identity(), b.identity()))
+	slices.SortStableFunc(out.Messages, func(a, b document.Message) int {
+		return cmp.Or(when(a, out.At).Compare(when(b, out.At)), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Line, b.Line), cmp.Compare(identity(a), identity(b)))
 	})
 	return out
 }
 
 // identity is what two versions of one message share.
-func (m message) identity() string {
+func identity(m document.Message) string {
 	if m.ID != "" {
 		return m.ID
 	}
@@ -203,7 +204,7 @@ func (m message) identity() string {
 }
 
 // when is the time of a message, or of its turn if it tells none.
-func (m message) when(turn time.Time) time.Time {
+func when(m document.Message, turn time.Time) time.Time {
 	if m.At.IsZero() {
 		return turn
 	}
@@ -211,7 +212,7 @@ func (m message) when(turn time.Time) time.Time {
 }
 
 // weight is how much a message says.
-func (m message) weight() int {
+func weight(m document.Message) int {
 	n := len(m.Text) + len(m.Files)
 	for _, c := range m.Calls {
 		n += 1 + len(c.Input) + len(c.Output)
@@ -225,15 +226,15 @@ func (m message) weight() int {
 // better returns the version that is shown rather than hidden, else the one that
 // says more, else the one of the session that comes first. It happened when the
 // earlier of them says.
-func better(a, b message, rank map[int64]int) message {
+func better(a, b document.Message, rank map[int64]int) document.Message {
 	at := earlier(a.At, b.At)
-	shown := func(m message) int {
+	shown := func(m document.Message) int {
 		if m.Hidden {
 			return 0
 		}
 		return 1
 	}
-	order := cmp.Or(cmp.Compare(shown(b), shown(a)), cmp.Compare(b.weight(), a.weight()), cmp.Compare(rank[a.From], rank[b.From]))
+	order := cmp.Or(cmp.Compare(shown(b), shown(a)), cmp.Compare(weight(b), weight(a)), cmp.Compare(rank[a.From], rank[b.From]))
 	if order >= 0 { // the same session sends it anew
 		a = b
 	}

@@ -35,11 +35,11 @@ func (s *Store) Source(ctx context.Context, id string) (ambry.Provenance, error)
 	case !ok:
 		return ambry.Provenance{}, notFound(id) // it was forgotten right now
 	}
-	b, err := s.unpack(packed)
+	b, err := s.unpacker.Unpack(packed)
 	if err != nil {
 		return ambry.Provenance{}, err
 	}
-	turn := b.turn(d.TurnID, part, d.Source)
+	turn := b.Turn(d.TurnID, part, d.Source)
 	p.Turn = &turn
 	return p, nil
 }

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/index"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
@@ -43,9 +44,9 @@ type Store struct {
 	readers *sqlite.Pool
 	writers *sql.DB
 
-	slots   chan struct{} // one for each scribe that is lent
-	scribes sync.Pool
-	unpacker
+	slots    chan struct{} // one for each builder that is lent
+	builders sync.Pool
+	unpacker document.Unpacker
 
 	index *index.Index
 	merge merging
@@ -86,8 +87,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		merge:   newMerging(),
 		arrived: make(chan struct{}, 1),
 
-		slots:    make(chan struct{}, maxScribes),
-		unpacker: newUnpacker(),
+		slots:    make(chan struct{}, maxBuilders),
+		unpacker: document.NewUnpacker(),
 
 		journal:  newJournal(),
 		logLife:  cmp.Or(c.LogLife, logLife),

@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -76,10 +76,10 @@ type task struct {
 
 func scanTask(rows *sql.Rows) (task, error) {
 	var s session
-	var c counts
+	var c document.Counts
 	var title string
 	var open bool
-	err := rows.Scan(append(s.fields(), &c.turns, &c.messages, &c.calls, &c.input, &c.cached, &c.output, &title, &open)...)
+	err := rows.Scan(append(s.fields(), &c.Turns, &c.Messages, &c.Calls, &c.Input, &c.Cached, &c.Output, &title, &open)...)
 	if s.title != "" {
 		title = s.title
 	}
@@ -89,7 +89,7 @@ func scanTask(rows *sql.Rows) (task, error) {
 		status = ambry.SessionIsOpen
 	}
 	return task{session: s.id, Task: ambry.Task{
-		ID: id, MemoryIDs: []string{}, Turns: []ambry.TaskTurn{}, TurnCount: c.turns, UpdatedAt: sqlite.Time(s.ended),
+		ID: id, MemoryIDs: []string{}, Turns: []ambry.TaskTurn{}, TurnCount: c.Turns, UpdatedAt: sqlite.Time(s.ended),
 		Episode: ambry.Episode{
 			ID: id, SessionID: s.external, Source: s.agent, Project: s.project, Status: status, Title: title, StartedAt: sqlite.Time(s.started),
 		},
@@ -106,7 +106,7 @@ func taskTurns(r sqlite.Reader, session int64, t *ambry.Task) error {
 		var key []byte
 		var at int64
 		err := rows.Scan(&key, &turn.TurnID, &turn.MemoryID, &turn.UserText, &turn.AssistantText, &at)
-		turn.RawTurnID, turn.CreatedAt = rawTurnID(key), sqlite.Time(at)
+		turn.RawTurnID, turn.CreatedAt = document.RawTurnID(key), sqlite.Time(at)
 		return turn, err
 	})
 	if err != nil {
@@ -118,9 +118,6 @@ func taskTurns(r sqlite.Reader, session int64, t *ambry.Task) error {
 	}
 	return nil
 }
-
-// rawTurnID names a turn by its key.
-func rawTurnID(key []byte) string { return "raw_" + hex.EncodeToString(key[:min(len(key), 10)]) }
 
 // Processing says how far memories are made ready, in the order of ids.
 func (s *Store) Processing(ctx context.Context, ids []string) (ambry.Processing, error) {

@@ -2,11 +2,11 @@ package store
 
 import (
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -53,8 +53,8 @@ func (m memoryRow) scope() (scope, error) {
 
 // trace brings the memory of a turn in line with it: there is one as long as the
 // turn has anything to show.
-func (t *tx) trace(turn int64, key digest, s session, c content) error {
-	t.w.gists.put(turn, c.terms.gist())
+func (t *tx) trace(turn int64, key document.Digest, s session, c document.Content) error {
+	t.w.gists.put(turn, c.Terms.Gist())
 	if err := t.moved(turn); err != nil {
 		return err
 	}
@@ -68,38 +68,38 @@ func (t *tx) trace(turn int64, key digest, s session, c content) error {
 		return fmt.Errorf("read a memory: %w", err)
 	}
 	switch {
-	case ok && !c.visible:
+	case ok && !c.Visible:
 		return t.drop(m)
 	case ok:
 		return t.retrace(m, s, c)
-	case c.visible:
+	case c.Visible:
 		return t.addTrace(turn, key, s, c)
 	}
 	return nil
 }
 
-func (t *tx) addTrace(turn int64, key digest, s session, c content) error {
+func (t *tx) addTrace(turn int64, key document.Digest, s session, c document.Content) error {
 	m, err := t.traceRow(s, c)
 	if err != nil {
 		return err
 	}
-	m.public = publicID(ambry.L1, key)
+	m.public = document.MemoryID(ambry.L1, key)
 	m.cell.layer, m.cell.status = string(ambry.L1), string(ambry.Activated)
-	if m.tags, err = formatTags(c.tags); err != nil {
+	if m.tags, err = formatTags(c.Tags); err != nil {
 		return err
 	}
 	m.id, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, created_at, updated_at, title, summary, tags)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), s.id, turn, m.created, t.now, c.title, c.summary, m.tags)
+		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), s.id, turn, m.created, t.now, c.Title, c.Summary, m.tags)
 	if err != nil {
 		return fmt.Errorf("add a memory: %w", err)
 	}
 	m.turn, m.version = turn, 1
-	return t.entered(m, c.terms)
+	return t.entered(m, c.Terms)
 }
 
 // traceRow fills in what a trace takes from its session.
-func (t *tx) traceRow(s session, c content) (memoryRow, error) {
+func (t *tx) traceRow(s session, c document.Content) (memoryRow, error) {
 	agent, err := t.agent(s.agent)
 	if err != nil {
 		return memoryRow{}, err
@@ -112,7 +112,7 @@ func (t *tx) traceRow(s session, c content) (memoryRow, error) {
 }
 
 // retrace updates the memory of a turn that changed.
-func (t *tx) retrace(m memoryRow, s session, c content) error {
+func (t *tx) retrace(m memoryRow, s session, c document.Content) error {
 	now, err := t.traceRow(s, c)
 	if err != nil {
 		return err
@@ -121,10 +121,10 @@ func (t *tx) retrace(m memoryRow, s session, c content) error {
 	m.cell.agent, m.cell.project, m.session, m.created = now.cell.agent, now.cell.project, now.session, now.created
 	m.version++
 	if m.edited&editedTitle == 0 {
-		m.title = c.title
+		m.title = c.Title
 	}
 	if m.edited&editedSummary == 0 {
-		m.summary = c.summary
+		m.summary = c.Summary
 	}
 	err = t.exec(`UPDATE memory SET agent = ?, project = ?, session = ?, created_at = ?, updated_at = ?, version = ?,
 			title = ?, summary = ? WHERE id = ?`,
@@ -134,15 +134,15 @@ func (t *tx) retrace(m memoryRow, s session, c content) error {
 	}
 	t.unindex(m.id)
 	if m.edited != 0 {
-		if c.terms, err = t.termsFor(m.id); err != nil {
+		if c.Terms, err = t.termsFor(m.id); err != nil {
 			return err
 		}
 	}
-	return t.entered(m, c.terms)
+	return t.entered(m, c.Terms)
 }
 
 // entered counts a memory, writes its terms and notes the change.
-func (t *tx) entered(m memoryRow, text terms) error {
+func (t *tx) entered(m memoryRow, text document.Terms) error {
 	t.countMemory(m.cell, m.created, 1)
 	s, err := m.scope()
 	if err != nil {
@@ -175,14 +175,6 @@ func (t *tx) drop(m memoryRow) error {
 	_, err := t.changed(m.id, 0)
 	return err
 }
-
-// prefixes of ids, by layer.
-var prefixes = map[ambry.Layer]string{
-	ambry.L1: "trace_", ambry.L2: "policy_", ambry.L3: "world_", ambry.Skill: "skill_",
-}
-
-// publicID is what a memory is called outside: its layer and 20 hexadecimal digits.
-func publicID(l ambry.Layer, d digest) string { return prefixes[l] + hex.EncodeToString(d[:10]) }
 
 func null(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }
 

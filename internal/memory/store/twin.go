@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // request returns what a person asked in a turn.
-func (b body) request() string {
+func request(b document.Body) string {
 	for _, m := range b.Messages {
 		if m.Role == ambry.User && !m.Hidden && m.Text != "" {
 			return m.Text
@@ -33,11 +34,13 @@ func (b body) request() string {
 // squeezed returns text with white space made alike.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func askedOf(agent string, b body) digest { return digestOf("asked", agent, squeezed(b.request())) }
+func askedOf(agent string, b document.Body) document.Digest {
+	return document.DigestOf("asked", agent, squeezed(request(b)))
+}
 
 // saidOf recognises the answer of a turn: the last text of the agent, since
 // agents tell that one as their answer, and all of its texts.
-func saidOf(b body) [2]digest {
+func saidOf(b document.Body) [2]document.Digest {
 	last, all := "", []string{}
 	for _, m := range b.Messages {
 		if m.Role == ambry.Assistant && !m.Hidden && m.Text != "" {
@@ -45,7 +48,7 @@ func saidOf(b body) [2]digest {
 			all = append(all, last)
 		}
 	}
-	return [2]digest{digestOf("said", last), digestOf("said", strings.Join(all, " "))}
+	return [2]document.Digest{document.DigestOf("said", last), document.DigestOf("said", strings.Join(all, " "))}
 }
 
 // isTwin reports whether a turn that was told of and one of the agent's log, in
@@ -93,7 +96,7 @@ func (t *tx) toldTwin(s session, d *draft) (liveTurn, bool, error) {
 	if own.state == turnTold || own.state == turnForgotten {
 		return own, true, nil
 	}
-	request := d.body.request()
+	request := request(d.body)
 	if request == "" {
 		return liveTurn{}, false, nil
 	}
@@ -110,7 +113,7 @@ func (t *tx) toldTwin(s session, d *draft) (liveTurn, bool, error) {
 	var best liveTurn
 	for _, l := range all {
 		same := string(l.said) == string(said[0][:]) || string(l.said) == string(said[1][:])
-		if !l.isTwin(s.id, sqlite.Millis(d.body.at()), request, same) {
+		if !l.isTwin(s.id, sqlite.Millis(d.body.Began()), request, same) {
 			continue
 		}
 		if same {
@@ -202,7 +205,7 @@ func (t *tx) readTwin(s session, l liveTurn, d *draft) (int64, error) {
 
 // readAlike is readTwin by what was said.
 func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
-	request := d.body.request()
+	request := request(d.body)
 	if request == "" {
 		return 0, nil
 	}
@@ -221,7 +224,7 @@ func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for a turn in the log: %w", err)
 	}
-	rows, err := st.Query(agent, l.started-longSaidMs, maxTwins, d.title)
+	rows, err := st.Query(agent, l.started-longSaidMs, maxTwins, d.Title)
 	twins, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (w twin, err error) {
 		return w, rows.Scan(&w.turn, &w.session, &w.packed)
 	})
@@ -231,7 +234,7 @@ func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
 	asked, said := askedOf(s.agent, d.body), saidOf(d.body)[0]
 	best := int64(0)
 	for _, w := range twins {
-		b, err := t.w.store.unpack(w.packed)
+		b, err := t.w.store.unpacker.Unpack(w.packed)
 		if err != nil {
 			return 0, err
 		}
@@ -241,7 +244,7 @@ func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
 		logged := saidOf(b)
 		same := said == logged[0] || said == logged[1]
 		l.session = s.id
-		if !l.isTwin(w.session, sqlite.Millis(b.at()), request, same) {
+		if !l.isTwin(w.session, sqlite.Millis(b.Began()), request, same) {
 			continue
 		}
 		if same {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -16,7 +17,7 @@ type tx struct {
 
 	tallies  map[cell]int64
 	days     map[int64]int64
-	sessions map[int64]counts
+	sessions map[int64]document.Counts
 	entries  []entry
 	traces   map[int64]int // turn → place of its trace in entries
 	moves    []position    // of turns that came, went or changed
@@ -27,22 +28,6 @@ type tx struct {
 	queued  bool     // turns wait to be learned from
 
 	told *bool // whether any turn was told of; nil before anybody asked
-}
-
-// counts is what turns add to a session and to the totals.
-type counts struct {
-	turns, messages, calls, input, cached, output int64
-}
-
-func (c counts) add(o counts) counts {
-	return counts{
-		c.turns + o.turns, c.messages + o.messages, c.calls + o.calls,
-		c.input + o.input, c.cached + o.cached, c.output + o.output,
-	}
-}
-
-func (c counts) negated() counts {
-	return counts{-c.turns, -c.messages, -c.calls, -c.input, -c.cached, -c.output}
 }
 
 // cell is one combination that memories are counted by.
@@ -63,11 +48,11 @@ func (t *tx) countMemory(c cell, at, n int64) {
 }
 
 // countTurns adds to the counts of a session.
-func (t *tx) countTurns(session int64, c counts) {
+func (t *tx) countTurns(session int64, c document.Counts) {
 	if t.sessions == nil {
-		t.sessions = map[int64]counts{}
+		t.sessions = map[int64]document.Counts{}
 	}
-	t.sessions[session] = t.sessions[session].add(c)
+	t.sessions[session] = t.sessions[session].Add(c)
 }
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -114,34 +99,34 @@ func (t *tx) flush() error {
 }
 
 func (t *tx) flushSessions() error {
-	var all counts
+	var all document.Counts
 	var listed int64
 	for id, c := range t.sessions {
-		if c == (counts{}) {
+		if c == (document.Counts{}) {
 			continue
 		}
 		var turns int64
 		err := t.Row(`UPDATE session SET turns = turns + ?, messages = messages + ?, calls = calls + ?,
 				input = input + ?, cached = cached + ?, output = output + ?
 			WHERE id = ? RETURNING turns`,
-			c.turns, c.messages, c.calls, c.input, c.cached, c.output, id).Scan(&turns)
+			c.Turns, c.Messages, c.Calls, c.Input, c.Cached, c.Output, id).Scan(&turns)
 		if err != nil {
 			return fmt.Errorf("count a session: %w", err)
 		}
-		switch before := turns - c.turns; {
+		switch before := turns - c.Turns; {
 		case before == 0 && turns > 0:
 			listed++
 		case before > 0 && turns == 0:
 			listed--
 		}
-		all = all.add(c)
+		all = all.Add(c)
 	}
-	if all == (counts{}) && listed == 0 {
+	if all == (document.Counts{}) && listed == 0 {
 		return nil
 	}
 	err := t.exec(`UPDATE total SET sessions = sessions + ?, turns = turns + ?, messages = messages + ?,
 			calls = calls + ?, input = input + ?, cached = cached + ?, output = output + ?`,
-		listed, all.turns, all.messages, all.calls, all.input, all.cached, all.output)
+		listed, all.Turns, all.Messages, all.Calls, all.Input, all.Cached, all.Output)
 	if err != nil {
 		return fmt.Errorf("count totals: %w", err)
 	}

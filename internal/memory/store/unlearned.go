@@ -105,7 +105,7 @@ func (s *Store) lessons(rows *sql.Rows, budget int) ([]Lesson, error) {
 			return nil, err
 		}
 		l.At = sqlite.Time(at)
-		shown, err := s.unpackShown(packed)
+		shown, err := s.unpacker.UnpackShown(packed)
 		if err != nil {
 			return nil, err
 		}

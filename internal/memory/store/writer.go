@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -82,7 +83,7 @@ type writer struct {
 	statements map[string]*sql.Stmt
 	names      names
 	gists      gists
-	scribe     *scribe
+	builder    *document.Builder
 	entries    []entry  // of the jobs in the transaction at hand
 	stored     []Placed // likewise, vectors
 	emptied    bool     // likewise, the memory was wiped
@@ -96,7 +97,7 @@ type writer struct {
 }
 
 func newWriter(s *Store, conn *sql.Conn) *writer {
-	return &writer{store: s, conn: conn, statements: map[string]*sql.Stmt{}, names: names{}, gists: gists{}, scribe: newScribe()}
+	return &writer{store: s, conn: conn, statements: map[string]*sql.Stmt{}, names: names{}, gists: gists{}, builder: document.NewBuilder()}
 }
 
 // run writes until jobs is closed and empty.
@@ -304,7 +305,7 @@ func (w *writer) idle() {
 	}
 	w.checkpoint()
 	_ = w.exec("PRAGMA shrink_memory")
-	w.scribe, w.entries = newScribe(), nil
+	w.builder, w.entries = document.NewBuilder(), nil
 	debug.FreeOSMemory() // what a scan took
 	w.tidy = true
 }

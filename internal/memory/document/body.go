@@ -1,4 +1,7 @@
-package store
+// Package document makes of a turn or note what is kept and what is found: packed
+// bytes, their digest, titles and the terms of the text index. It does not know
+// where any of it is stored (that is store).
+package document
 
 import (
 	"bytes"
@@ -15,18 +18,18 @@ import (
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
-// body is what is kept of a turn as JSON; the rest of it is in columns.
-type body struct {
+// Body is what is kept of a turn as JSON; the rest of it is in columns.
+type Body struct {
 	At       time.Time    `json:"at,omitzero"`
 	Cwd      string       `json:"cwd,omitempty"`
 	Branch   string       `json:"branch,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Tokens   ambry.Tokens `json:"tokens,omitzero"`
-	Messages []message    `json:"messages"`
+	Messages []Message    `json:"messages"`
 }
 
-// message is a message of a turn that several sessions may hold.
-type message struct {
+// Message is a message of a turn that several sessions may hold.
+type Message struct {
 	ambry.Message
 
 	// From is the row of the session whose copy it was taken from, 0 for the
@@ -34,17 +37,18 @@ type message struct {
 	From int64 `json:"from,omitempty"`
 }
 
-func bodyOf(t ambry.Turn) body {
-	b := body{At: t.At, Cwd: t.Cwd, Branch: t.Branch, Model: t.Model, Tokens: t.Tokens}
-	b.Messages = make([]message, len(t.Messages))
+// BodyOf returns what is kept of a turn.
+func BodyOf(t ambry.Turn) Body {
+	b := Body{At: t.At, Cwd: t.Cwd, Branch: t.Branch, Model: t.Model, Tokens: t.Tokens}
+	b.Messages = make([]Message, len(t.Messages))
 	for i, m := range t.Messages {
-		b.Messages[i] = message{Message: m}
+		b.Messages[i] = Message{Message: m}
 	}
 	return b
 }
 
-// at is when the turn began: as the agent says, or else its first message.
-func (b body) at() time.Time {
+// Began is when the turn began: as the agent says, or else its first message.
+func (b Body) Began() time.Time {
 	if !b.At.IsZero() {
 		return b.At
 	}
@@ -57,32 +61,33 @@ func (b body) at() time.Time {
 }
 
 // counts counts what is shown of a turn.
-func (b body) counts() counts {
-	c := counts{turns: 1}
+func (b Body) counts() Counts {
+	c := Counts{Turns: 1}
 	var said ambry.Tokens
 	for _, m := range b.Messages {
 		said = said.Add(m.Tokens)
 		if !m.Hidden {
-			c.messages++
-			c.calls += int64(len(m.Calls))
+			c.Messages++
+			c.Calls += int64(len(m.Calls))
 		}
 	}
-	c.input = max(b.Tokens.Input, said.Input)
-	c.cached = max(b.Tokens.Cached, said.Cached)
-	c.output = max(b.Tokens.Output, said.Output)
+	c.Input = max(b.Tokens.Input, said.Input)
+	c.Cached = max(b.Tokens.Cached, said.Cached)
+	c.Output = max(b.Tokens.Output, said.Output)
 	return c
 }
 
-// digest is a content hash, the first half of a SHA-256.
-type digest [16]byte
+// Digest is a content hash, the first half of a SHA-256.
+type Digest [16]byte
 
-func digestOf(parts ...string) digest {
+// DigestOf hashes parts, each of which ends where it ends.
+func DigestOf(parts ...string) Digest {
 	h := sha256.New()
 	for _, p := range parts {
 		h.Write([]byte(p))
 		h.Write([]byte{0})
 	}
-	return digest(h.Sum(nil)[:16])
+	return Digest(h.Sum(nil)[:16])
 }
 
 // maxBody is the largest turn that is read back, unpacked.
@@ -108,14 +113,14 @@ func newPacker() *packer {
 	return p
 }
 
-// encode returns the JSON of b, valid until the next call, and its hash.
-func (p *packer) encode(b body) ([]byte, digest, error) {
+// Encode returns the JSON of b, valid until the next call, and its hash.
+func (p *packer) Encode(b Body) ([]byte, Digest, error) {
 	p.buf.Reset()
 	if err := p.json.Encode(b); err != nil {
-		return nil, digest{}, fmt.Errorf("encode a turn: %w", err)
+		return nil, Digest{}, fmt.Errorf("encode a turn: %w", err)
 	}
 	sum := sha256.Sum256(p.buf.Bytes())
-	return p.buf.Bytes(), digest(sum[:16]), nil
+	return p.buf.Bytes(), Digest(sum[:16]), nil
 }
 
 // pack compresses what encode returned.
@@ -123,8 +128,8 @@ func (p *packer) pack(encoded []byte) []byte {
 	return p.zstd.EncodeAll(encoded, make([]byte, 0, len(encoded)/3+64))
 }
 
-// unpacker reads what a packer made. It is for any number of goroutines.
-type unpacker struct {
+// Unpacker reads what a packer made. It is for any number of goroutines.
+type Unpacker struct {
 	zstd    *zstd.Decoder
 	parsers *fastjson.ParserPool
 	buffers *sync.Pool // of *[]byte
@@ -133,29 +138,34 @@ type unpacker struct {
 // maxBuffer bounds the room that is kept for the next turn.
 const maxBuffer = 1 << 20
 
-func newUnpacker() unpacker {
+// NewUnpacker returns an unpacker.
+func NewUnpacker() Unpacker {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(sqlite.MaxReaders), zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err) // the options are ours
 	}
-	return unpacker{zstd: d, parsers: &fastjson.ParserPool{}, buffers: &sync.Pool{New: func() any { return new([]byte) }}}
+	return Unpacker{zstd: d, parsers: &fastjson.ParserPool{}, buffers: &sync.Pool{New: func() any { return new([]byte) }}}
 }
 
-func (u unpacker) unpack(packed []byte) (body, error) {
+// Expand returns the JSON of a body, in buf if that is large enough.
+func (u Unpacker) Expand(packed, buf []byte) ([]byte, error) { return u.zstd.DecodeAll(packed, buf) }
+
+// Unpack returns a body as it was packed.
+func (u Unpacker) Unpack(packed []byte) (Body, error) {
 	encoded, err := u.zstd.DecodeAll(packed, nil)
 	if err != nil {
-		return body{}, sqlite.Unreadable("unpack a turn", err)
+		return Body{}, sqlite.Unreadable("unpack a turn", err)
 	}
-	var b body
+	var b Body
 	if err := json.Unmarshal(encoded, &b); err != nil {
-		return body{}, sqlite.Unreadable("decode a turn", err)
+		return Body{}, sqlite.Unreadable("decode a turn", err)
 	}
 	return b, nil
 }
 
-// unpackShown is unpack for a search, which looks at many turns and at few of
+// UnpackShown is unpack for a search, which looks at many turns and at few of
 // their fields: the visible messages with their role, texts, calls and places.
-func (u unpacker) unpackShown(packed []byte) ([]message, error) {
+func (u Unpacker) UnpackShown(packed []byte) ([]Message, error) {
 	buffer := u.buffers.Get().(*[]byte)
 	encoded, err := u.zstd.DecodeAll(packed, (*buffer)[:0])
 	if err != nil {
@@ -171,12 +181,12 @@ func (u unpacker) unpackShown(packed []byte) ([]message, error) {
 	if err != nil {
 		return nil, sqlite.Unreadable("decode a turn", err)
 	}
-	var out []message
+	var out []Message
 	for _, v := range root.GetArray("messages") {
 		if v.GetBool("hidden") {
 			continue
 		}
-		m := message{From: v.GetInt64("from")}
+		m := Message{From: v.GetInt64("from")}
 		m.Role, m.Text = ambry.Role(v.GetStringBytes("role")), string(v.GetStringBytes("text"))
 		m.Line, m.Offset = v.GetInt("line"), v.GetInt64("offset")
 		for _, c := range v.GetArray("calls") {
@@ -193,4 +203,19 @@ func (u unpacker) unpackShown(packed []byte) ([]message, error) {
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// Turn returns the turn as it came.
+func (b Body) Turn(id string, part int, at ambry.Source) ambry.Turn {
+	t := ambry.Turn{
+		ID: id, Part: part, At: b.At, Cwd: b.Cwd, Branch: b.Branch, Model: b.Model, Tokens: b.Tokens, Source: at,
+		Messages: make([]ambry.Message, len(b.Messages)),
+	}
+	for i, m := range b.Messages {
+		t.Messages[i] = m.Message
+		if m.From != 0 { // it stands in another file than the turn
+			t.Messages[i].Line, t.Messages[i].Offset = 0, 0
+		}
+	}
+	return t
 }

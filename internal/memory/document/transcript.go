@@ -1,4 +1,4 @@
-package store
+package document
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"ambry.dev/ambry"
 )
 
-// transcript writes the visible part of a turn as text: who speaks in a heading,
+// Transcript writes the visible part of a turn as text: who speaks in a heading,
 // and the tools that were used.
-func transcript(t ambry.Turn) string {
+func Transcript(t ambry.Turn) string {
 	var out strings.Builder
 	for _, m := range t.Messages {
 		if m.Hidden {
