@@ -50,7 +50,7 @@ const (
 // Content makes a turn ready; encoded is the JSON of b.
 func (w *Builder) Content(b Body, encoded []byte) Content {
 	c := Content{Packed: w.pack(encoded), Counts: b.counts()}
-	if at := b.Began(); !at.IsZero() {
+	if at := b.Began().UTC(); !at.IsZero() && at.Year() >= 0 && at.Year() <= 9999 { // others cannot be written as JSON
 		c.At = at.UnixMilli()
 	}
 	c.Title, c.Summary = headline(b)

@@ -59,6 +59,11 @@ func copyTo(ctx context.Context, path, to string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	// A copy has indexes of its own and would not show what is wrong with these;
+	// and one of a damaged memory must not take the place of a good one.
+	if err := checked(ctx, db, wholeCheck); err != nil {
+		return err
+	}
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
 		return fmt.Errorf("back up the memory: %w", Failure(err))
 	}

@@ -86,8 +86,9 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// CheckContent looks for damage. After a clean stop it looks at the small tables
-// only; when a log was left behind, at everything that can be read quickly.
+// CheckContent looks for damage: at everything in a small memory, and else after a
+// clean stop at the small tables, and when a log was left behind at all that can
+// be read quickly. What it leaves out is looked at before each backup.
 func CheckContent(ctx context.Context, conn *sql.Conn, path string) error {
 	var version int
 	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
@@ -96,32 +97,45 @@ func CheckContent(ctx context.Context, conn *sql.Conn, path string) error {
 	if err := checkVersion(version); err != nil || version == 0 {
 		return err
 	}
-	checks := []string{"agent", "project", "tally", "total", "meta"} // tables
-	if dirty(path) {
-		checks = []string{"1"} // all of them, as far as the first error
+	checks := []string{"quick_check(agent)", "quick_check(project)", "quick_check(tally)", "quick_check(total)", "quick_check(meta)"}
+	switch size := FileSize(path); {
+	case size <= wholeBytes:
+		checks = []string{wholeCheck}
+	case size <= QuickBytes && FileSize(path+"-wal") > 0:
+		checks = []string{"quick_check(1)"}
 	}
 	for _, c := range checks {
-		var found string
-		if err := conn.QueryRowContext(ctx, "PRAGMA quick_check("+c+")").Scan(&found); err != nil {
-			return fmt.Errorf("check the memory: %w", err)
-		}
-		if found != "ok" {
-			return ambry.MemoryUnavailable.Wrap(errors.New(found), `the memory file is damaged; see "ambry doctor"`)
+		if err := checked(ctx, conn, c); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// QuickBytes is a size that quick_check reads in well under 100 ms.
-const QuickBytes = 32 << 20
+// wholeCheck also compares each index with its table, in which a row would not be
+// found otherwise.
+const wholeCheck = "integrity_check(1)"
 
-// dirty reports whether a log was left behind by a process that did not stop
-// cleanly, and the file is small enough to look at all of it.
-func dirty(path string) bool {
-	wal, err := os.Stat(path + "-wal")
-	if err != nil || wal.Size() == 0 {
-		return false
-	}
-	main, err := os.Stat(path)
-	return err == nil && main.Size() <= QuickBytes
+// asked is a connection, or a pool of them.
+type asked interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
+
+// checked runs a pragma that says ok, or what is wrong.
+func checked(ctx context.Context, db asked, pragma string) error {
+	var found string
+	if err := db.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&found); err != nil {
+		return fmt.Errorf("check the memory: %w", Failure(err))
+	}
+	if found != "ok" {
+		return ambry.MemoryUnavailable.Wrap(errors.New(found), `the memory file is damaged; see "ambry doctor"`)
+	}
+	return nil
+}
+
+// wholeBytes is a size that integrity_check reads in well under 100 ms, and
+// QuickBytes one for quick_check, which does less.
+const (
+	wholeBytes = 8 << 20
+	QuickBytes = 32 << 20
+)

@@ -63,17 +63,26 @@ func ScanTwo[A, B, T any](with func(A, B) T) func(*sql.Rows) (T, error) {
 	}
 }
 
-// Millis returns t in Unix milliseconds, 0 for the zero time.
+// The times that JSON can write: the years 0 to 9999, in UTC.
+var (
+	firstMillis = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	endOfMillis = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+)
+
+// Millis returns t in Unix milliseconds, 0 for the zero time and for one that in
+// UTC is of a year that JSON cannot write.
 func Millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
+	if ms := t.UnixMilli(); !t.IsZero() && firstMillis <= ms && ms < endOfMillis {
+		return ms
 	}
-	return t.UnixMilli()
+	return 0
 }
 
-// Time is the time of Unix milliseconds, the zero time for 0.
+// Time is the time of Unix milliseconds, the zero time for 0. A time that Millis
+// does not return, which a damaged row may have, is unknown rather than the end
+// of a whole answer.
 func Time(ms int64) time.Time {
-	if ms == 0 {
+	if ms == 0 || ms < firstMillis || ms >= endOfMillis {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()

@@ -1,12 +1,17 @@
 package store
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/sqlite"
@@ -147,5 +152,157 @@ func TestAnIndexThatGoesBadIsMadeAnew(t *testing.T) {
 	}
 	if err := s.VerifyIndex(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestATimeThatCannotBeWrittenIsUnknown is round 459 of TestDamage, and also what a
+// note at the end of the year 9999 west of Greenwich was: no answer at all, as long
+// as it is among what is answered.
+func TestATimeThatCannotBeWrittenIsUnknown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := time.Parse(time.RFC3339, "9999-12-31T23:59:59-12:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(t.Context(), ambry.Note{Content: "the lock opens late", CreatedAt: at}, ""); err != nil {
+		t.Fatal(err)
+	}
+	writable := func() {
+		t.Helper()
+		var items ambry.Items
+		if items, err = s.Items(t.Context(), ambry.ItemsQuery{}); err != nil || len(items.Items) != 1 {
+			t.Fatalf("%v, %v", items, err)
+		}
+		if _, err := json.Marshal(items); err != nil {
+			t.Error(err)
+		}
+	}
+	writable()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	valueIn(t, path, `UPDATE memory SET created_at = 1 << 60, updated_at = -1 << 60 RETURNING id`)
+	if s, err = Open(t.Context(), Config{Path: path}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	writable()
+}
+
+// TestALetterThatTheDiskChangedIsNotShown is rounds 4, 118 and 119 of TestDamage.
+func TestALetterThatTheDiskChangedIsNotShown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Add(t.Context(), ambry.Note{Content: "the lock opens at nine"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	title := "the lock"
+	if _, err := s.Patch(t.Context(), m.ID, ambry.Patch{Title: &title}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := s.Get(t.Context(), m.ID); err != nil || d.Body != "the lock opens at nine" {
+		t.Fatalf("%v, %v", d, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	id := valueIn(t, path, `UPDATE memory SET body = replace(body, 'nine', 'nune') RETURNING id`)
+	if s, err = Open(t.Context(), Config{Path: path}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	row, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, try := range map[string]func() error{
+		"get":    func() error { _, err := s.Get(t.Context(), m.ID); return err },
+		"search": func() error { _, err := s.Texts(t.Context(), []int64{row}, 1, 1<<20); return err },
+		"export": func() error { return s.Dump(t.Context(), io.Discard) },
+	} {
+		if err := try(); !sqlite.Damaged(err) {
+			t.Errorf("%s: %v", how, err)
+		}
+	}
+	// It can still be found by its title, and so can all others.
+	if err := s.Rebuild(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if found, _, err := s.Candidates(t.Context(), Match{All: [][]string{{"lock"}}}, 10); err != nil || len(found) != 1 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// TestAnIndexOfSQLiteThatLacksARowIsDamage is round 804 of TestDamage: zeros among
+// the public ids made memories such that nobody had ever heard of.
+func TestAnIndexOfSQLiteThatLacksARowIsDamage(t *testing.T) {
+	path, _, _ := library(t)
+	s, err := Open(t.Context(), Config{Path: path, BackupDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := strconv.ParseInt(valueIn(t, path, `SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_memory_1'`), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := valueIn(t, path, `SELECT max(public) FROM memory`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(data[(page-1)*4096:page*4096], []byte(id))
+	if at < 0 {
+		t.Fatalf("%s is not on page %d", id, page)
+	}
+	clear(data[int(page-1)*4096+at:][:len(id)])
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(t.Context(), Config{Path: path}); !sqlite.Damaged(err) {
+		t.Errorf("open: %v", err)
+	}
+	if err == nil {
+		s.Close()
+	}
+}
+
+// TestADamagedMemoryIsNotBackedUp has a file change that is open, as one is that is
+// too large to be looked through when it is opened.
+func TestADamagedMemoryIsNotBackedUp(t *testing.T) {
+	path, _, _ := library(t)
+	backups := t.TempDir()
+	s, err := Open(t.Context(), Config{Path: path, BackupDir: backups})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.alone(t.Context(), func(w *writer) error { return w.exec("PRAGMA wal_checkpoint(TRUNCATE)") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(data[len(data)/4096/2*4096:][:4096])
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Backup(t.Context()); !sqlite.Damaged(err) {
+		t.Errorf("back up: %v", err)
+	}
+	if made, err := sqlite.Backups(backups); err != nil || len(made) != 0 {
+		t.Errorf("the backups are %v, %v", made, err)
 	}
 }

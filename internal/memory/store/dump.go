@@ -192,20 +192,28 @@ func (d *dumper) sharedTurn(id int64, t RecordTurn) error {
 
 func (d *dumper) dumpMemories() error {
 	return d.each(`SELECT m.public, m.layer, m.status, a.name, coalesce(p.path, ''), coalesce(m.session, 0), coalesce(t.external, ''), coalesce(t.part, 0),
-			coalesce(t.session, 0), m.turn_ref, m.created_at, m.updated_at, m.version, m.edited, m.title, m.summary, m.tags, m.body, m.rule
+			coalesce(t.session, 0), m.turn_ref, m.created_at, m.updated_at, m.version, m.edited, m.title, m.summary, m.tags, m.body, m.sum, m.rule
 		FROM memory AS m JOIN agent AS a ON a.id = m.agent LEFT JOIN project AS p ON p.id = m.project LEFT JOIN turn AS t ON t.id = coalesce(m.turn, m.origin)
 		ORDER BY m.id`, func(rows *sql.Rows) error {
 		var m RecordMemory
 		var session, owner, created, updated int64
 		var turn Named
 		var tags string
+		var note noted
 		err := rows.Scan(&m.ID, &m.Layer, &m.Status, &m.Agent, &m.Project, &session, &turn.ID, &turn.Part, &owner, &m.TurnRef,
-			&created, &updated, &m.Version, &m.Edited, &m.Title, &m.Summary, &tags, &m.Body, &m.Rule)
+			&created, &updated, &m.Version, &m.Edited, &m.Title, &m.Summary, &tags, &note.body, &note.sum, &m.Rule)
 		if err != nil {
 			return err
 		}
 		if m.Tags, err = parseTags(tags); err != nil {
 			return err
+		}
+		text, err := note.text()
+		if err != nil {
+			return err
+		}
+		if note.body.Valid {
+			m.Body = &text
 		}
 		m.CreatedAt, m.UpdatedAt = sqlite.Time(created), sqlite.Time(updated)
 		if session != 0 {

@@ -157,12 +157,13 @@ type text struct {
 	title  string
 	note   string
 	packed []byte // of a trace
+	lost   error  // why the note cannot be told
 }
 
 // texts reads memories with their texts; where is trusted SQL.
 func (t *tx) texts(where string, args ...any) ([]text, error) {
 	s, err := t.w.statement(`SELECT m.id, m.layer, m.status, m.agent, coalesce(m.project, 0), coalesce(m.session, 0),
-			m.created_at, coalesce(m.turn, 0), m.tags, m.edited, m.title, coalesce(m.body, ''), turn.body
+			m.created_at, coalesce(m.turn, 0), m.tags, m.edited, m.title, m.body, m.sum, turn.body
 		FROM memory AS m LEFT JOIN turn ON turn.id = m.turn ` + where)
 	if err != nil {
 		return nil, fmt.Errorf("read texts: %w", err)
@@ -176,14 +177,16 @@ func (t *tx) texts(where string, args ...any) ([]text, error) {
 	for rows.Next() {
 		var r text
 		var tags string
+		var note noted
 		err := rows.Scan(&r.id, &r.scope.layer, &r.scope.status, &r.scope.agent, &r.scope.project, &r.scope.session,
-			&r.scope.created, &r.turn, &tags, &r.edited, &r.title, &r.note, &r.packed)
+			&r.scope.created, &r.turn, &tags, &r.edited, &r.title, &note.body, &note.sum, &r.packed)
 		if err != nil {
 			return nil, fmt.Errorf("read texts: %w", err)
 		}
 		if r.scope.tags, err = parseTags(tags); err != nil {
 			return nil, err
 		}
+		r.note, r.lost = note.text()
 		out = append(out, r)
 	}
 	if err := rows.Err(); err != nil {
@@ -196,7 +199,7 @@ func (t *tx) texts(where string, args ...any) ([]text, error) {
 func (t *tx) termsOf(r text) (document.Terms, error) {
 	w := t.w.builder
 	if r.packed == nil {
-		return w.NoteTerms(r.title, r.scope.tags, r.note), nil
+		return w.NoteTerms(r.title, r.scope.tags, r.note), r.lost
 	}
 	b, err := t.w.store.unpacker.Unpack(r.packed)
 	if err != nil {

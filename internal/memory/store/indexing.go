@@ -315,15 +315,17 @@ func (t *tx) indexable(where string, args ...any) ([]index.Entry, error) {
 	}
 	out := make([]index.Entry, 0, len(rows))
 	for _, r := range rows {
-		text, err := t.termsOf(r)
+		e := entry{memory: r.id, scope: r.scope}
+		e.text, err = t.termsOf(r)
+		if err == nil && r.turn != 0 {
+			e.around, err = t.aroundTurn(r.turn)
+		}
+		if sqlite.Damaged(err) { // the others can be found all the same
+			t.w.store.log.Error("index a damaged memory by its title only", "memory", r.id, "err", err)
+			e.text, err = t.w.builder.NoteTerms(r.title, r.scope.tags, ""), nil
+		}
 		if err != nil {
 			return nil, err
-		}
-		e := entry{memory: r.id, text: text, scope: r.scope}
-		if r.turn != 0 {
-			if e.around, err = t.aroundTurn(r.turn); err != nil {
-				return nil, err
-			}
 		}
 		out = append(out, t.w.indexed(e))
 	}

@@ -79,10 +79,10 @@ func (t *tx) addNote(n ambry.Note, public string, c document.Content) (ambry.Mem
 		return ambry.Memory{}, err
 	}
 	m.id, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn_ref, created_at, updated_at,
-			title, summary, tags, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			title, summary, tags, body, sum)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		public, m.cell.layer, m.cell.status, m.cell.agent, project, null(m.session), n.TurnID, m.created, t.now,
-		m.title, m.summary, m.tags, n.Content)
+		m.title, m.summary, m.tags, n.Content, sumOf(n.Content))
 	if err != nil {
 		return ambry.Memory{}, fmt.Errorf("add a note: %w", err)
 	}

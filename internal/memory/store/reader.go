@@ -62,12 +62,12 @@ var errNoMemory = ambry.NotFound.Errorf("there is no such memory")
 func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 	var d ambry.Detail
 	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
-		var note sql.NullString
+		var note noted
 		var packed []byte
 		var part int
 		var sessionID sql.NullInt64
-		m, err := scanMemory(r.Row(`SELECT `+memoryColumns+`, m.body, `+tracedBody+`, coalesce(t.part, 0), m.session
-			FROM `+memoryTables+` WHERE m.public = ?`, id), &note, &packed, &part, &sessionID)
+		m, err := scanMemory(r.Row(`SELECT `+memoryColumns+`, m.body, m.sum, `+tracedBody+`, coalesce(t.part, 0), m.session
+			FROM `+memoryTables+` WHERE m.public = ?`, id), &note.body, &note.sum, &packed, &part, &sessionID)
 		ok, err := sqlite.Found(err)
 		switch {
 		case err != nil:
@@ -75,7 +75,10 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 		case !ok:
 			return notFound(id)
 		}
-		d = ambry.Detail{Memory: m, Body: note.String}
+		d = ambry.Detail{Memory: m}
+		if d.Body, err = note.text(); err != nil {
+			return err
+		}
 		if sessionID.Valid {
 			row, err := sessionByID(r, sessionID.Int64)
 			if err != nil {
@@ -85,7 +88,7 @@ func (s *Store) Get(ctx context.Context, id string) (ambry.Detail, error) {
 			d.Session = &public
 		}
 		switch {
-		case packed == nil && !note.Valid:
+		case packed == nil && !note.body.Valid:
 			return errTurnLost
 		case packed == nil:
 			d.Learned, err = learned(r, m)

@@ -233,8 +233,8 @@ func (t *tx) showMemory(c *claimRow) error {
 	if m == old && body == c.body {
 		return nil
 	}
-	err = t.exec(`UPDATE memory SET agent = ?, session = ?, created_at = ?, origin = ?, body = ? WHERE id = ?`,
-		m.cell.agent, m.session, m.created, m.origin, c.body, m.id)
+	err = t.exec(`UPDATE memory SET agent = ?, session = ?, created_at = ?, origin = ?, body = ?, sum = ? WHERE id = ?`,
+		m.cell.agent, m.session, m.created, m.origin, c.body, sumOf(c.body), m.id)
 	if err != nil {
 		return fmt.Errorf("update what was learned: %w", err)
 	}
@@ -255,9 +255,9 @@ func (t *tx) addLearned(c *claimRow) error {
 		return err
 	}
 	m.id, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, origin, created_at, updated_at,
-			title, summary, tags, body, rule) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			title, summary, tags, body, sum, rule) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), m.session, m.origin, m.created, t.now,
-		m.title, m.summary, m.tags, c.body, m.cell.rule)
+		m.title, m.summary, m.tags, c.body, sumOf(c.body), m.cell.rule)
 	if err != nil {
 		return fmt.Errorf("add what was learned: %w", err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 
 	"ambry.dev/ambry"
@@ -352,7 +353,7 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 		m.id, m.cell, m.session, m.turn, m.created = old.id, cell{layer: old.cell.layer, status: rec.Status, agent: old.cell.agent, project: old.cell.project, rule: old.cell.rule}, old.session, old.turn, old.created
 		m.version = old.version // rewrite counts on
 		if rec.Body != nil && old.turn == 0 && old.cell.rule == "" {
-			if err := r.exec(`UPDATE memory SET body = ? WHERE id = ?`, *rec.Body, old.id); err != nil {
+			if err := r.exec(`UPDATE memory SET body = ?, sum = ? WHERE id = ?`, *rec.Body, sumOf(*rec.Body), old.id); err != nil {
 				return fmt.Errorf("restore a memory: %w", err)
 			}
 		}
@@ -426,11 +427,15 @@ func (r *restorer) insertMemory(rec *RecordMemory, m memoryRow) error {
 			return sqlite.Wrapf(err, "look for the trace of a turn") // it has one, under another id
 		}
 	}
+	var sum sql.NullInt64
+	if rec.Body != nil {
+		sum = sql.NullInt64{Int64: sumOf(*rec.Body), Valid: true}
+	}
 	var err error
 	m.id, err = r.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, turn_ref, created_at, updated_at,
-			version, edited, title, summary, tags, body, rule, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			version, edited, title, summary, tags, body, sum, rule, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), null(m.session), null(m.turn), rec.TurnRef, m.created,
-		sqlite.Millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body, m.cell.rule, null(m.origin))
+		sqlite.Millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body, sum, m.cell.rule, null(m.origin))
 	if err != nil {
 		return fmt.Errorf("restore a memory: %w", err)
 	}

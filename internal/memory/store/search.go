@@ -248,7 +248,7 @@ type packedText struct {
 
 // packedTexts reads no further than Texts promises.
 func packedTexts(r sqlite.Reader, ids string, least, budget int) ([]packedText, error) {
-	rows, err := r.Rows(`SELECT `+memoryColumns+`, m.id, coalesce(m.body, ''), coalesce(m.turn, 0), `+tracedBody+`,
+	rows, err := r.Rows(`SELECT `+memoryColumns+`, m.id, m.body, m.sum, coalesce(m.turn, 0), `+tracedBody+`,
 			coalesce(u.shown, 0), coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
 		FROM json_each(?) AS j CROSS JOIN `+memoryTables+` LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, ids)
 	if err != nil {
@@ -258,8 +258,12 @@ func packedTexts(r sqlite.Reader, ids string, least, budget int) ([]packedText, 
 	var out []packedText
 	for rows.Next() {
 		var t packedText
-		if t.Memory, err = scanMemory(rows, &t.Row, &t.Body, &t.turn, &t.packed,
+		var note noted
+		if t.Memory, err = scanMemory(rows, &t.Row, &note.body, &note.sum, &t.turn, &t.packed,
 			&t.Uses.Shown, &t.Uses.Used, &t.Uses.Ignored, &t.Uses.Helpful, &t.Uses.Wrong); err != nil {
+			return nil, err
+		}
+		if t.Body, err = note.text(); err != nil {
 			return nil, err
 		}
 		if budget -= len(t.packed) + len(t.Body); budget < 0 && len(out) >= least {

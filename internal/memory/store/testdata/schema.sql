@@ -142,7 +142,7 @@ CREATE TABLE memory (
   summary    TEXT    NOT NULL,
   tags       TEXT    NOT NULL DEFAULT '[]',
   body       TEXT                             -- of a note; a trace has its text in turn
-, rule TEXT NOT NULL DEFAULT '', origin INTEGER) STRICT;
+, rule TEXT NOT NULL DEFAULT '', origin INTEGER, sum INTEGER) STRICT;
 
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
