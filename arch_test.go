@@ -26,18 +26,20 @@ import (
 // root package, "everything" for all that is below. What a library may be used
 // for is written in .golangci.yml.
 const floors = `
-7  cmd/ambry           app client tray mcp hook home language
-7  cmd/ambry-account   account secret state web home language
-7  bench/*             everything
-6  app                 everything
-5  memory/engine       language memory memory/store memory/recall memory/meaning memory/learn redact
+9  cmd/ambry           app client tray mcp hook home language
+9  cmd/ambry-account   account secret state web home language
+9  bench/*             everything
+8  app                 everything
+7  memory/engine       language memory memory/store memory/dump memory/recall memory/meaning memory/learn redact
+6  memory/recall       language memory/store memory/words memory/when model
+6  memory/learn        language memory/store memory/words model
+6  memory/meaning      language memory/store model
+5  memory/store        language memory/sqlite memory/document memory/tables memory/dump memory/words memory/index
 4  server              language agent channel model memory scan skill converse settings event web
 4  mcp                 language memory web mcp/upstream
 4  panel               web
 4  tray                language client
-4  memory/recall       language memory/store memory/words memory/when model
-4  memory/learn        language memory/store memory/words model
-4  memory/meaning      language memory/store model
+4  memory/dump         language memory/sqlite memory/document memory/tables
 3  mcp/upstream        language supervise
 3  scan                language agent memory redact event
 3  skill               language agent edit event home
@@ -53,7 +55,7 @@ const floors = `
 3  model/all           model model/*
 3  broker              language model secret
 3  relay               language model web
-3  memory/store        language memory/sqlite memory/document memory/words memory/index
+3  memory/tables       language memory/sqlite memory/document
 2  memory/static       model
 2  memory              language redact
 2  hook                language redact home

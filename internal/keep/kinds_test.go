@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"ambry.dev/ambry/internal/keep"
-	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/memory/dump"
 )
 
 // Whoever has the memory export something new says in which file of an archive
 // it stands; an export with a line that has no place fails.
 func TestEveryKindOfRecordHasItsPlaceInAnArchive(t *testing.T) {
-	places, kinds := keep.Places(), reflect.TypeFor[store.Record]()
+	places, kinds := keep.Places(), reflect.TypeFor[dump.Record]()
 	for i := range kinds.NumField() {
 		kind, _, _ := strings.Cut(kinds.Field(i).Tag.Get("json"), ",")
 		if !places[kind] {

@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"ambry.dev/ambry"
-	"ambry.dev/ambry/internal/memory/store"
+	"ambry.dev/ambry/internal/memory/dump"
 	"ambry.dev/ambry/internal/redact"
 )
 
@@ -60,7 +60,7 @@ func (e *Engine) Restore(ctx context.Context, r io.Reader, p ambry.RestorePolicy
 	var done ambry.Restored
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 256<<10), maxRecord)
-	var batch []store.Record
+	var batch []dump.Record
 	size, line := 0, 0
 	flush := func() error {
 		n, err := e.store.Restore(ctx, batch, p)
@@ -76,7 +76,7 @@ func (e *Engine) Restore(ctx context.Context, r io.Reader, p ambry.RestorePolicy
 		if len(in.Bytes()) == 0 {
 			continue
 		}
-		var rec store.Record
+		var rec dump.Record
 		if err := json.Unmarshal(in.Bytes(), &rec); err != nil {
 			return done, ambry.InvalidArgument.Errorf("line %d of the export is not as an export is", line)
 		}
@@ -107,7 +107,7 @@ func sum(a, b ambry.Restored) ambry.Restored {
 }
 
 // cleanRecord takes the secrets out of a record, and returns how many.
-func cleanRecord(rec *store.Record) (found int) {
+func cleanRecord(rec *dump.Record) (found int) {
 	wash := func(texts ...*string) {
 		for _, text := range texts {
 			clean, n := redact.Text(*text)

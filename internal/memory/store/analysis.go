@@ -11,6 +11,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // recentDays is how many days of latencies are looked at.
@@ -22,7 +23,7 @@ func (s *Store) Analysis(ctx context.Context) (ambry.Analysis, error) {
 		return ambry.Analysis{}, err
 	}
 	now := s.now().UTC()
-	today := dayOf(now.UnixMilli())
+	today := tables.DayOf(now.UnixMilli())
 	a := ambry.Analysis{ServerTime: now}
 	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var err error
@@ -43,12 +44,12 @@ func (s *Store) Analysis(ctx context.Context) (ambry.Analysis, error) {
 	return a, nil
 }
 
-func dateOf(day int64) string { return time.Unix(day*dayMs/1000, 0).UTC().Format(time.DateOnly) }
+func dateOf(day int64) string { return time.Unix(day*tables.DayMs/1000, 0).UTC().Format(time.DateOnly) }
 
 // recalls counts searches.
 func recalls(r sqlite.Reader, a *ambry.Analysis) error {
 	score, found := 0.0, int64(0)
-	rows, err := r.Rows(`SELECT day, n, hits, score FROM (SELECT * FROM recall_day ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
+	rows, err := r.Rows(`SELECT day, n, hits, score FROM (SELECT * FROM recall_day ORDER BY day DESC LIMIT ?) ORDER BY day`, tables.MaxDays)
 	a.Recalls, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.DayCount, error) {
 		var day, n, hits int64
 		var sum float64
@@ -69,13 +70,13 @@ func recalls(r sqlite.Reader, a *ambry.Analysis) error {
 func skills(r sqlite.Reader, a *ambry.Analysis, today int64) error {
 	err := r.Row(`SELECT (SELECT coalesce(sum(n), 0) FROM tally WHERE layer = 'Skill' AND status = 'activated'),
 			(SELECT count(*) FROM memory AS m INDEXED BY memory_by_layer_time JOIN uses AS u ON u.memory = m.id
-				WHERE m.layer = 'Skill' AND u.last_at >= ?)`, (today-recentDays)*dayMs).Scan(
+				WHERE m.layer = 'Skill' AND u.last_at >= ?)`, (today-recentDays)*tables.DayMs).Scan(
 		&a.Metrics.ActiveSkills, &a.Metrics.RecentlyUsedSkills)
 	if err != nil {
 		return fmt.Errorf("count skills: %w", err)
 	}
 	rows, err := r.Rows(`SELECT cast(floor(created_at / 86400000.0) AS INTEGER) AS day, count(*) FROM memory
-		WHERE layer = 'Skill' AND created_at >= ? GROUP BY day ORDER BY day`, (today-maxDays)*dayMs)
+		WHERE layer = 'Skill' AND created_at >= ? GROUP BY day ORDER BY day`, (today-tables.MaxDays)*tables.DayMs)
 	a.Skills, err = sqlite.Collect(rows, err, sqlite.ScanTwo(func(day, n int64) ambry.DayCount {
 		return ambry.DayCount{Date: dateOf(day), Count: n}
 	}))

@@ -10,6 +10,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // Topic names what a claim is about. Of the claims about one topic, one stands.
@@ -259,11 +260,11 @@ func (t *tx) revoke(turn int64) error {
 
 // unsay keeps a claim whose memory is forgotten from being one again. What it
 // ended stays ended.
-func (t *tx) unsay(m memoryRow) error {
-	if m.cell.rule == "" {
+func (t *tx) unsay(m tables.Memory) error {
+	if m.Cell.Rule == "" {
 		return nil
 	}
-	err := t.exec(`UPDATE claim SET memory = NULL, need = 0, title = '', body = '' WHERE memory = ?`, m.id)
+	err := t.exec(`UPDATE claim SET memory = NULL, need = 0, title = '', body = '' WHERE memory = ?`, m.ID)
 	if err != nil {
 		return fmt.Errorf("forget a claim: %w", err)
 	}

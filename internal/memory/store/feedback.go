@@ -38,17 +38,17 @@ func (t *tx) judge(id string, f ambry.Feedback) (ambry.FeedbackTaken, error) {
 		return ambry.FeedbackTaken{}, err
 	}
 	var old ambry.Verdict
-	_, err = sqlite.Found(t.Row(`SELECT verdict FROM feedback WHERE memory = ? AND search = ?`, m.id, f.SearchID).Scan(&old))
+	_, err = sqlite.Found(t.Row(`SELECT verdict FROM feedback WHERE memory = ? AND search = ?`, m.ID, f.SearchID).Scan(&old))
 	if err != nil {
 		return ambry.FeedbackTaken{}, fmt.Errorf("read feedback: %w", err)
 	}
 	err = t.exec(`INSERT INTO feedback (memory, search, verdict, note, at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET verdict = excluded.verdict, note = excluded.note, at = excluded.at`,
-		m.id, f.SearchID, f.Verdict, f.Note, t.now)
+		m.ID, f.SearchID, f.Verdict, f.Note, t.now)
 	if err != nil {
 		return ambry.FeedbackTaken{}, fmt.Errorf("keep feedback: %w", err)
 	}
-	taken := ambry.FeedbackTaken{OK: true, ID: m.public, SearchID: f.SearchID, Verdict: f.Verdict, ServerTime: sqlite.Time(t.now)}
+	taken := ambry.FeedbackTaken{OK: true, ID: m.Public, SearchID: f.SearchID, Verdict: f.Verdict, ServerTime: sqlite.Time(t.now)}
 	u := &taken.Uses
 	change := func(v ambry.Verdict) int {
 		n := 0
@@ -64,7 +64,7 @@ func (t *tx) judge(id string, f ambry.Feedback) (ambry.FeedbackTaken, error) {
 		ON CONFLICT DO UPDATE SET used = used + excluded.used, ignored = ignored + excluded.ignored,
 			helpful = helpful + excluded.helpful, wrong = wrong + excluded.wrong, last_at = max(last_at, excluded.last_at)
 		RETURNING shown, used, ignored, helpful, wrong`,
-		m.id, change(ambry.VerdictUsed), change(ambry.VerdictIgnored), change(ambry.VerdictHelpful), change(ambry.VerdictWrong), t.now).Scan(
+		m.ID, change(ambry.VerdictUsed), change(ambry.VerdictIgnored), change(ambry.VerdictHelpful), change(ambry.VerdictWrong), t.now).Scan(
 		&u.Shown, &u.Used, &u.Ignored, &u.Helpful, &u.Wrong)
 	if err != nil {
 		return ambry.FeedbackTaken{}, fmt.Errorf("count feedback: %w", err)

@@ -38,8 +38,8 @@ func (t *tx) forget(id string) (ambry.Forgotten, error) {
 		return ambry.Forgotten{}, err
 	}
 	var key, print []byte
-	if m.turn != 0 {
-		if key, print, err = t.marks(m.turn); err != nil {
+	if m.Turn != 0 {
+		if key, print, err = t.marks(m.Turn); err != nil {
 			return ambry.Forgotten{}, err
 		}
 	}
@@ -52,18 +52,18 @@ func (t *tx) forget(id string) (ambry.Forgotten, error) {
 	if err := t.drop(m); err != nil {
 		return ambry.Forgotten{}, err
 	}
-	if m.turn != 0 {
-		if err := t.dropTurn(m.turn, m.session); err != nil {
+	if m.Turn != 0 {
+		if err := t.dropTurn(m.Turn, m.Session); err != nil {
 			return ambry.Forgotten{}, err
 		}
 	}
 	err = t.exec(`INSERT INTO tombstone (memory, public, turn, print, forgotten_at) VALUES (?, ?, ?, ?, ?)`,
-		m.id, m.public, key, print, t.now)
+		m.ID, m.Public, key, print, t.now)
 	if err != nil {
 		return ambry.Forgotten{}, fmt.Errorf("remember what was forgotten: %w", err)
 	}
 	// The stored answers hold its title.
-	if err := t.exec(`UPDATE idempotency SET answer = x'' WHERE about = ?`, m.public); err != nil {
+	if err := t.exec(`UPDATE idempotency SET answer = x'' WHERE about = ?`, m.Public); err != nil {
 		return ambry.Forgotten{}, fmt.Errorf("forget answers: %w", err)
 	}
 	var seq int64
@@ -71,7 +71,7 @@ func (t *tx) forget(id string) (ambry.Forgotten, error) {
 		return ambry.Forgotten{}, fmt.Errorf("read the last change: %w", err)
 	}
 	return ambry.Forgotten{
-		OK: true, ID: m.public, Kind: ambry.Layer(m.cell.layer).MemoryKind(), Status: ambry.Deleted,
+		OK: true, ID: m.Public, Kind: ambry.Layer(m.Cell.Layer).MemoryKind(), Status: ambry.Deleted,
 		ChangeSeq: seq, ServerTime: sqlite.Time(t.now),
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // ForgetAll deletes what is selected, all or none, and remembers only digests of
@@ -72,7 +73,7 @@ func (t *tx) forgetAll(f ambry.Forget, out *ambry.ForgottenAll) error {
 	}
 	if f.DryRun {
 		for _, id := range c.memories[:min(len(c.memories), maxExamples)] {
-			m, err := memoryBy(t, `m.public = ?`, id)
+			m, err := tables.PublicBy(t, `m.public = ?`, id)
 			if err != nil {
 				return err
 			}
@@ -228,9 +229,9 @@ func (t *tx) choose(f ambry.Forget) (c chosen, err error) {
 			if err != nil {
 				return c, err
 			}
-			c.memories = append(c.memories, m.public)
-			if m.turn != 0 {
-				c.turns = append(c.turns, m.turn)
+			c.memories = append(c.memories, m.Public)
+			if m.Turn != 0 {
+				c.turns = append(c.turns, m.Turn)
 			}
 		}
 		return c, nil

@@ -154,8 +154,8 @@ func (t *tx) withTurns(c *chosen) error {
 		if err != nil {
 			return err
 		}
-		if m.turn != 0 {
-			c.turns = append(c.turns, m.turn)
+		if m.Turn != 0 {
+			c.turns = append(c.turns, m.Turn)
 		}
 	}
 	c.turns = unique(c.turns)

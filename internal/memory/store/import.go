@@ -8,6 +8,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // piece is a conversation ready for the disk.
@@ -104,7 +105,7 @@ func (s *Store) prepare(ctx context.Context, cs []ambry.Conversation) ([]piece, 
 func (s *Store) preparePiece(ctx context.Context, w *document.Builder, c ambry.Conversation) (piece, bool, error) {
 	r := s.readers.Reader(ctx)
 	p := piece{session: c.Session, stamp: stampOf(c)}
-	old, err := sessionOf(r, c.Session.Agent, c.Session.ID)
+	old, err := tables.SessionOf(r, c.Session.Agent, c.Session.ID)
 	if err != nil {
 		return piece{}, false, sqlite.Failure(err)
 	}
@@ -118,7 +119,7 @@ func (s *Store) preparePiece(ctx context.Context, w *document.Builder, c ambry.C
 			return piece{}, false, err
 		}
 		d.hash = hash
-		if same, err := unchanged(r, old.id, d); err != nil {
+		if same, err := unchanged(r, old.ID, d); err != nil {
 			return piece{}, false, sqlite.Failure(err)
 		} else if same {
 			continue
@@ -126,7 +127,7 @@ func (s *Store) preparePiece(ctx context.Context, w *document.Builder, c ambry.C
 		d.Content = w.Content(d.body, encoded)
 		p.drafts = append(p.drafts, d)
 	}
-	changed := len(p.drafts) > 0 || old.id == 0 || old.with(c.Session, p.stamp) != old
+	changed := len(p.drafts) > 0 || old.ID == 0 || old.With(c.Session, p.stamp) != old
 	return p, changed, nil
 }
 
@@ -165,7 +166,7 @@ func unchanged(r sqlite.Rower, session int64, d draft) (bool, error) {
 
 // importPiece writes what is new in one conversation.
 func (t *tx) importPiece(p *piece, n *ambry.Imported) error {
-	old, err := sessionOf(t, p.session.Agent, p.session.ID)
+	old, err := tables.SessionOf(t, p.session.Agent, p.session.ID)
 	if err != nil {
 		return err
 	}
@@ -178,8 +179,8 @@ func (t *tx) importPiece(p *piece, n *ambry.Imported) error {
 	if gone, err := t.allForgotten(old, p.drafts); err != nil || gone {
 		return err
 	}
-	s := old.with(told, p.stamp)
-	if s != old || s.id == 0 {
+	s := old.With(told, p.stamp)
+	if s != old || s.ID == 0 {
 		if s, err = t.save(s); err != nil {
 			return err
 		}
@@ -201,19 +202,19 @@ func (t *tx) importPiece(p *piece, n *ambry.Imported) error {
 
 // allForgotten reports whether a piece has turns, all of which were forgotten,
 // and its session has none: then nothing of it is kept, not even its place.
-func (t *tx) allForgotten(s session, drafts []draft) (bool, error) {
+func (t *tx) allForgotten(s tables.Session, drafts []draft) (bool, error) {
 	if len(drafts) == 0 {
 		return false, nil
 	}
-	if s.id != 0 {
+	if s.ID != 0 {
 		var turns int64
-		err := t.Row(`SELECT turns FROM session WHERE id = ?`, s.id).Scan(&turns)
+		err := t.Row(`SELECT turns FROM session WHERE id = ?`, s.ID).Scan(&turns)
 		if err != nil || turns > 0 {
 			return false, sqlite.Wrapf(err, "read a session")
 		}
 	}
 	for i := range drafts {
-		if gone, err := t.forgotten(s.agent, &drafts[i]); err != nil || !gone {
+		if gone, err := t.forgotten(s.Agent, &drafts[i]); err != nil || !gone {
 			return false, err
 		}
 	}
@@ -229,7 +230,7 @@ const (
 	updated
 )
 
-func (t *tx) importTurn(s *session, d *draft) (outcome, error) {
+func (t *tx) importTurn(s *tables.Session, d *draft) (outcome, error) {
 	held, ok, err := t.held(d.key)
 	if err != nil {
 		return left, err
@@ -238,10 +239,10 @@ func (t *tx) importTurn(s *session, d *draft) (outcome, error) {
 		return t.importNew(*s, d)
 	}
 	// Another import may have brought it since it was prepared.
-	if same, err := unchanged(t, s.id, *d); err != nil || same {
+	if same, err := unchanged(t, s.ID, *d); err != nil || same {
 		return left, err
 	}
-	if held.session == s.id && held.copies == 0 {
+	if held.session == s.ID && held.copies == 0 {
 		if out, met, err := t.meet(*s, held, d); err != nil || met {
 			return out, err
 		}
@@ -252,8 +253,8 @@ func (t *tx) importTurn(s *session, d *draft) (outcome, error) {
 
 // importNew writes a turn that is not known under its id: it may have been told
 // of by the agent itself, or forgotten.
-func (t *tx) importNew(s session, d *draft) (outcome, error) {
-	if gone, err := t.forgotten(s.agent, d); err != nil || gone {
+func (t *tx) importNew(s tables.Session, d *draft) (outcome, error) {
+	if gone, err := t.forgotten(s.Agent, d); err != nil || gone {
 		return left, err
 	}
 	twin, ok, err := t.toldTwin(s, d)
@@ -311,7 +312,7 @@ func turnKey(agent, id string, part int) document.Digest {
 	return document.DigestOf("turn", agent, id, fmt.Sprint(part))
 }
 
-func (t *tx) addTurn(s session, d *draft) error {
+func (t *tx) addTurn(s tables.Session, d *draft) error {
 	p, err := t.place(d.turn.Source)
 	if err != nil {
 		return err
@@ -319,28 +320,28 @@ func (t *tx) addTurn(s session, d *draft) error {
 	id, err := t.insert(`INSERT INTO turn (key, external, part, session, at, source, line, start, stop, row, hash,
 			messages, calls, input, cached, output, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		d.key[:], d.turn.ID, d.turn.Part, s.id, t.when(s, d.Content), p.source, p.line, p.start, p.stop, p.row, d.hash[:],
+		d.key[:], d.turn.ID, d.turn.Part, s.ID, t.when(s, d.Content), p.source, p.line, p.start, p.stop, p.row, d.hash[:],
 		d.Counts.Messages, d.Counts.Calls, d.Counts.Input, d.Counts.Cached, d.Counts.Output, d.Packed)
 	if err != nil {
 		return fmt.Errorf("add a turn: %w", err)
 	}
-	t.countTurns(s.id, d.Counts)
+	t.countTurns(s.ID, d.Counts)
 	return t.trace(id, d.key, s, d.Content)
 }
 
 // when is the time that a turn is listed by: its own, or else its session's.
-func (t *tx) when(s session, c document.Content) int64 {
+func (t *tx) when(s tables.Session, c document.Content) int64 {
 	switch {
 	case c.At != 0:
 		return c.At
-	case s.started != 0:
-		return s.started
+	case s.Started != 0:
+		return s.Started
 	}
 	return t.now
 }
 
 // replace brings a turn that one session holds up to date.
-func (t *tx) replace(s session, held heldTurn, d *draft) error {
+func (t *tx) replace(s tables.Session, held heldTurn, d *draft) error {
 	p, err := t.place(d.turn.Source)
 	if err != nil {
 		return err
@@ -349,18 +350,18 @@ func (t *tx) replace(s session, held heldTurn, d *draft) error {
 }
 
 // update writes a turn anew, with the session that owns it now.
-func (t *tx) update(held heldTurn, owner session, p place, key document.Digest, hash []byte, copies int, c document.Content) error {
+func (t *tx) update(held heldTurn, owner tables.Session, p place, key document.Digest, hash []byte, copies int, c document.Content) error {
 	if err := t.moved(held.id); err != nil { // from here, to where trace says
 		return err
 	}
 	err := t.exec(`UPDATE turn SET session = ?, at = ?, source = ?, line = ?, start = ?, stop = ?, row = ?, hash = ?, copies = ?,
 			messages = ?, calls = ?, input = ?, cached = ?, output = ?, body = ? WHERE id = ?`,
-		owner.id, t.when(owner, c), p.source, p.line, p.start, p.stop, p.row, hash, copies,
+		owner.ID, t.when(owner, c), p.source, p.line, p.start, p.stop, p.row, hash, copies,
 		c.Counts.Messages, c.Counts.Calls, c.Counts.Input, c.Counts.Cached, c.Counts.Output, c.Packed, held.id)
 	if err != nil {
 		return fmt.Errorf("update a turn: %w", err)
 	}
 	t.countTurns(held.session, held.counts.Negated())
-	t.countTurns(owner.id, c.Counts)
+	t.countTurns(owner.ID, c.Counts)
 	return t.trace(held.id, key, owner, c)
 }

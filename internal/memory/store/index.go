@@ -12,6 +12,7 @@ import (
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/index"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // indexVersion grows when the terms, the columns or their weights change; an index
@@ -177,16 +178,16 @@ func (t *tx) texts(where string, args ...any) ([]text, error) {
 	for rows.Next() {
 		var r text
 		var tags string
-		var note noted
+		var note tables.Noted
 		err := rows.Scan(&r.id, &r.scope.layer, &r.scope.status, &r.scope.agent, &r.scope.project, &r.scope.session,
-			&r.scope.created, &r.turn, &tags, &r.edited, &r.title, &note.body, &note.sum, &r.packed)
+			&r.scope.created, &r.turn, &tags, &r.edited, &r.title, &note.Body, &note.Sum, &r.packed)
 		if err != nil {
 			return nil, fmt.Errorf("read texts: %w", err)
 		}
-		if r.scope.tags, err = parseTags(tags); err != nil {
+		if r.scope.tags, err = tables.ParseTags(tags); err != nil {
 			return nil, err
 		}
-		r.note, r.lost = note.text()
+		r.note, r.lost = note.Text()
 		out = append(out, r)
 	}
 	if err := rows.Err(); err != nil {
@@ -206,7 +207,7 @@ func (t *tx) termsOf(r text) (document.Terms, error) {
 		return document.Terms{}, err
 	}
 	out := w.Terms(b)
-	if r.edited&editedTitle != 0 {
+	if r.edited&tables.EditedTitle != 0 {
 		out.Lead += w.Cut(r.title)
 	}
 	return out, nil

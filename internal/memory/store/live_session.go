@@ -9,18 +9,13 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // liveSession is a session that an agent opened.
 type liveSession struct {
-	session
+	tables.Session
 	closed int64 // 0 while it is open
-}
-
-// episodeID names the only episode of a session.
-func episodeID(s session) string {
-	d := document.DigestOf("episode", s.agent, s.external)
-	return "episode_" + hex.EncodeToString(d[:10])
 }
 
 // madeUp returns an id with a prefix: always the same for a key, any other time
@@ -37,9 +32,9 @@ func madeUp(prefix, key string) string {
 // the same id it is that of agent, or the one that is open and newer.
 func liveBy(r sqlite.Rower, id, agent string) (liveSession, bool, error) {
 	var l liveSession
-	err := r.Row(`SELECT `+sessionColumns+`, l.closed_at FROM `+sessionTables+` JOIN live_session AS l ON l.session = s.id
+	err := r.Row(`SELECT `+tables.SessionColumns+`, l.closed_at FROM `+tables.SessionTables+` JOIN live_session AS l ON l.session = s.id
 		WHERE s.external = ?1 AND (?2 = '' OR a.name = ?2)
-		ORDER BY l.closed_at = 0 DESC, l.opened_at DESC LIMIT 1`, id, agent).Scan(append(l.fields(), &l.closed)...)
+		ORDER BY l.closed_at = 0 DESC, l.opened_at DESC LIMIT 1`, id, agent).Scan(append(l.Fields(), &l.closed)...)
 	ok, err := sqlite.Found(err)
 	if err != nil {
 		return liveSession{}, false, fmt.Errorf("look for a session: %w", err)
@@ -65,7 +60,7 @@ func (s *Store) OpenSession(ctx context.Context, o ambry.SessionOpen, key string
 		return t.once(key, print, "session", &out, func() error {
 			l, resumed, err := t.openSession(o, id)
 			out = ambry.SessionOpened{
-				SessionID: l.external, EpisodeID: episodeID(l.session), Source: l.agent,
+				SessionID: l.External, EpisodeID: tables.EpisodeID(l.Session), Source: l.Agent,
 				Status: ambry.SessionIsOpen, Resumed: resumed, ServerTime: sqlite.Time(t.now),
 			}
 			return err
@@ -96,28 +91,28 @@ func (t *tx) openSession(o ambry.SessionOpen, fresh string) (liveSession, bool, 
 	if err != nil {
 		return liveSession{}, false, err
 	}
-	old, err := sessionOf(t, o.Source, id)
+	old, err := tables.SessionOf(t, o.Source, id)
 	if err != nil {
 		return liveSession{}, false, err
 	}
-	piece := ambry.Session{Cwd: o.WorkspacePath, Branch: o.Branch, Title: o.Title, Model: o.Model, Background: old.background, Archived: old.archived}
-	if old.id == 0 {
+	piece := ambry.Session{Cwd: o.WorkspacePath, Branch: o.Branch, Title: o.Title, Model: o.Model, Background: old.Background, Archived: old.Archived}
+	if old.ID == 0 {
 		piece.StartedAt = sqlite.Time(t.now)
 	}
-	s := old.with(piece, t.now)
+	s := old.With(piece, t.now)
 	if o.Title == "" && o.Model == "" {
-		s.told = old.told // so that a log that tells of earlier can still say them
+		s.Told = old.Told // so that a log that tells of earlier can still say them
 	}
 	if s, err = t.save(s); err != nil {
 		return liveSession{}, false, err
 	}
 	err = t.exec(`INSERT INTO live_session (session, key, opened_at, closed_at) VALUES (?, ?, ?, 0)
 		ON CONFLICT DO UPDATE SET closed_at = 0, key = iif(excluded.key <> '', excluded.key, key),
-			opened_at = iif(closed_at = 0, opened_at, excluded.opened_at)`, s.id, o.SessionKey, t.now)
+			opened_at = iif(closed_at = 0, opened_at, excluded.opened_at)`, s.ID, o.SessionKey, t.now)
 	if err != nil {
 		return liveSession{}, false, fmt.Errorf("open a session: %w", err)
 	}
-	return liveSession{session: s}, resumed, nil
+	return liveSession{Session: s}, resumed, nil
 }
 
 // CloseSession closes a session; closing it again changes nothing.
@@ -137,12 +132,12 @@ func (s *Store) CloseSession(ctx context.Context, id string, c ambry.SessionClos
 			if !ok {
 				return noSession(id)
 			}
-			if err := t.exec(`UPDATE live_session SET closed_at = ? WHERE session = ? AND closed_at = 0`, t.now, l.id); err != nil {
+			if err := t.exec(`UPDATE live_session SET closed_at = ? WHERE session = ? AND closed_at = 0`, t.now, l.ID); err != nil {
 				return fmt.Errorf("close a session: %w", err)
 			}
 			out = ambry.SessionClosed{
-				OK: true, SessionID: l.external, Status: ambry.SessionIsClosed,
-				Episodes: []string{episodeID(l.session)}, ServerTime: sqlite.Time(t.now),
+				OK: true, SessionID: l.External, Status: ambry.SessionIsClosed,
+				Episodes: []string{tables.EpisodeID(l.Session)}, ServerTime: sqlite.Time(t.now),
 			}
 			return nil
 		})

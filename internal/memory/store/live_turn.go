@@ -8,6 +8,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // The states of a turn that an agent told of; see the schema.
@@ -85,18 +86,18 @@ func (t *tx) startTurn(b ambry.TurnStart) (Began, error) {
 	if s.closed != 0 {
 		return Began{}, errSessionClosed
 	}
-	l, err := liveTurnOf(t, s.id, b.TurnID)
+	l, err := liveTurnOf(t, s.ID, b.TurnID)
 	if err != nil {
 		return Began{}, err
 	}
 	if l.state == "" || l.state == turnStarted {
 		err = t.exec(`INSERT INTO live_turn (session, external, state, query, started_at) VALUES (?, ?, 'started', ?, ?)
-			ON CONFLICT DO UPDATE SET query = excluded.query`, s.id, b.TurnID, b.Query, t.now)
+			ON CONFLICT DO UPDATE SET query = excluded.query`, s.ID, b.TurnID, b.Query, t.now)
 		if err != nil {
 			return Began{}, fmt.Errorf("start a turn: %w", err)
 		}
 	}
-	return Began{Session: s.external, EpisodeID: episodeID(s.session), Agent: s.agent, Turn: b.TurnID}, nil
+	return Began{Session: s.External, EpisodeID: tables.EpisodeID(s.Session), Agent: s.Agent, Turn: b.TurnID}, nil
 }
 
 var errSessionClosed = ambry.Conflict.Errorf("the session is closed; open it again")
@@ -129,7 +130,7 @@ func (s *Store) Session(ctx context.Context, id, agent string) (string, error) {
 	case l.closed != 0:
 		return "", errSessionClosed
 	}
-	return l.agent, nil
+	return l.Agent, nil
 }
 
 // Began returns what is known of a turn of a session. The session may be unknown
@@ -146,8 +147,8 @@ func (s *Store) Began(ctx context.Context, session, agent, turn string) (Began, 
 		case !ok:
 			return nil
 		}
-		out.Agent = l.agent
-		known, err := liveTurnOf(r, l.id, turn)
+		out.Agent = l.Agent
+		known, err := liveTurnOf(r, l.ID, turn)
 		if err != nil {
 			return err
 		}
@@ -215,14 +216,14 @@ func (t *tx) complete(told ambry.Session, d *draft) (ambry.TurnCompleted, error)
 	if err != nil {
 		return ambry.TurnCompleted{}, err
 	}
-	l, err := liveTurnOf(t, live.id, d.turn.ID)
+	l, err := liveTurnOf(t, live.ID, d.turn.ID)
 	if err != nil {
 		return ambry.TurnCompleted{}, err
 	}
-	s := live.session
-	told.Background, told.Archived = s.background, s.archived
+	s := live.Session
+	told.Background, told.Archived = s.Background, s.Archived
 	stamp := stampOf(ambry.Conversation{Session: told, Turns: []ambry.Turn{d.turn}})
-	if s, err = t.save(s.with(told, stamp)); err != nil {
+	if s, err = t.save(s.With(told, stamp)); err != nil {
 		return ambry.TurnCompleted{}, err
 	}
 	switch l.state {
@@ -243,7 +244,7 @@ func (t *tx) complete(told ambry.Session, d *draft) (ambry.TurnCompleted, error)
 var errTurnForgotten = ambry.Gone.Errorf("what this turn said was forgotten")
 
 // tell adds a turn, unless the agent's log has told of it already.
-func (t *tx) tell(s session, l liveTurn, d *draft) (liveTurn, error) {
+func (t *tx) tell(s tables.Session, l liveTurn, d *draft) (liveTurn, error) {
 	l.started = sqlite.Millis(d.turn.At)
 	read, err := t.readTwin(s, l, d)
 	if err != nil {
@@ -251,8 +252,8 @@ func (t *tx) tell(s session, l liveTurn, d *draft) (liveTurn, error) {
 	}
 	l.state, l.turn = turnRead, read
 	if read == 0 {
-		asLogged := draft{key: turnKey(s.agent, d.turn.ID, 0), body: d.body}
-		if gone, err := t.forgotten(s.agent, &asLogged); err != nil {
+		asLogged := draft{key: turnKey(s.Agent, d.turn.ID, 0), body: d.body}
+		if gone, err := t.forgotten(s.Agent, &asLogged); err != nil {
 			return l, err
 		} else if gone {
 			return l, errTurnForgotten
@@ -265,10 +266,10 @@ func (t *tx) tell(s session, l liveTurn, d *draft) (liveTurn, error) {
 			return l, fmt.Errorf("read a turn: %w", err)
 		}
 	}
-	asked, said := askedOf(s.agent, d.body), saidOf(d.body)[0]
+	asked, said := askedOf(s.Agent, d.body), saidOf(d.body)[0]
 	err = t.exec(`INSERT INTO live_turn (session, external, state, turn, query, started_at, asked, said) VALUES (?, ?, ?, ?, '', ?, ?, ?)
 		ON CONFLICT DO UPDATE SET state = excluded.state, turn = excluded.turn, query = '', started_at = excluded.started_at, asked = excluded.asked, said = excluded.said`,
-		s.id, d.turn.ID, l.state, l.turn, l.started, asked[:], said[:])
+		s.ID, d.turn.ID, l.state, l.turn, l.started, asked[:], said[:])
 	if err != nil {
 		return l, fmt.Errorf("complete a turn: %w", err)
 	}
@@ -276,21 +277,21 @@ func (t *tx) tell(s session, l liveTurn, d *draft) (liveTurn, error) {
 }
 
 // tellAgain brings a turn up to date that only its agent told of.
-func (t *tx) tellAgain(s session, d *draft) error {
+func (t *tx) tellAgain(s tables.Session, d *draft) error {
 	held, ok, err := t.held(d.key)
 	if err != nil || !ok || string(held.hash) == string(d.hash[:]) {
 		return err
 	}
-	asked, said := askedOf(s.agent, d.body), saidOf(d.body)[0]
+	asked, said := askedOf(s.Agent, d.body), saidOf(d.body)[0]
 	if err := t.exec(`UPDATE live_turn SET asked = ?, said = ? WHERE turn = ?`, asked[:], said[:], held.id); err != nil {
 		return fmt.Errorf("complete a turn again: %w", err)
 	}
 	return t.replace(s, held, d)
 }
 
-func (t *tx) completed(s session, l liveTurn, d *draft) (ambry.TurnCompleted, error) {
+func (t *tx) completed(s tables.Session, l liveTurn, d *draft) (ambry.TurnCompleted, error) {
 	out := ambry.TurnCompleted{
-		TurnID: d.turn.ID, SessionID: s.external, EpisodeID: episodeID(s),
+		TurnID: d.turn.ID, SessionID: s.External, EpisodeID: tables.EpisodeID(s),
 		Known: l.state == turnRead, Jobs: []ambry.Job{}, ServerTime: sqlite.Time(t.now),
 	}
 	var key []byte

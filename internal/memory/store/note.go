@@ -11,6 +11,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // Add adds a note and returns it as a memory. The id of a note with a key is
@@ -58,44 +59,44 @@ func (t *tx) addNote(n ambry.Note, public string, c document.Content) (ambry.Mem
 	if m, ok, err := t.noteAgain(public); ok || err != nil {
 		return m, err
 	}
-	m := memoryRow{public: public, created: c.At, version: 1, title: c.Title, summary: c.Summary}
-	if m.created == 0 {
-		m.created = t.now
+	m := tables.Memory{Public: public, Created: c.At, Version: 1, Title: c.Title, Summary: c.Summary}
+	if m.Created == 0 {
+		m.Created = t.now
 	}
 	var err error
-	if m.tags, err = formatTags(n.Tags); err != nil {
+	if m.Tags, err = tables.FormatTags(n.Tags); err != nil {
 		return ambry.Memory{}, err
 	}
-	m.cell = cell{layer: string(n.Layer), status: string(ambry.Activated)}
-	if m.cell.agent, err = t.agent(n.Source); err != nil {
+	m.Cell = tables.Cell{Layer: string(n.Layer), Status: string(ambry.Activated)}
+	if m.Cell.Agent, err = t.agent(n.Source); err != nil {
 		return ambry.Memory{}, err
 	}
 	project, err := t.project(n.Project)
 	if err != nil {
 		return ambry.Memory{}, err
 	}
-	m.cell.project = project.Int64
-	if m.session, err = t.noteSession(n); err != nil {
+	m.Cell.Project = project.Int64
+	if m.Session, err = t.noteSession(n); err != nil {
 		return ambry.Memory{}, err
 	}
-	m.id, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn_ref, created_at, updated_at,
+	m.ID, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn_ref, created_at, updated_at,
 			title, summary, tags, body, sum)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		public, m.cell.layer, m.cell.status, m.cell.agent, project, null(m.session), n.TurnID, m.created, t.now,
-		m.title, m.summary, m.tags, n.Content, sumOf(n.Content))
+		public, m.Cell.Layer, m.Cell.Status, m.Cell.Agent, project, tables.Null(m.Session), n.TurnID, m.Created, t.now,
+		m.Title, m.Summary, m.Tags, n.Content, tables.SumOf(n.Content))
 	if err != nil {
 		return ambry.Memory{}, fmt.Errorf("add a note: %w", err)
 	}
 	if err := t.entered(m, c.Terms); err != nil {
 		return ambry.Memory{}, err
 	}
-	return memoryBy(t, `m.id = ?`, m.id)
+	return tables.PublicBy(t, `m.id = ?`, m.ID)
 }
 
 // noteAgain finds the note that a key made, when the key itself was forgotten by
 // its age.
 func (t *tx) noteAgain(public string) (ambry.Memory, bool, error) {
-	m, err := memoryBy(t, `m.public = ?`, public)
+	m, err := tables.PublicBy(t, `m.public = ?`, public)
 	if err == nil {
 		return m, true, nil
 	}
@@ -119,12 +120,12 @@ func (t *tx) noteSession(n ambry.Note) (int64, error) {
 	if n.SessionID == "" {
 		return 0, nil
 	}
-	s, err := sessionOf(t, n.Source, n.SessionID)
-	if err != nil || s.id != 0 {
-		return s.id, err
+	s, err := tables.SessionOf(t, n.Source, n.SessionID)
+	if err != nil || s.ID != 0 {
+		return s.ID, err
 	}
 	s, err = t.save(s)
-	return s.id, err
+	return s.ID, err
 }
 
 // fingerprint tells requests apart that use the same key.
@@ -139,8 +140,8 @@ func fingerprint(operation, id string, request any) (document.Digest, error) {
 
 // Keys are remembered for this long after their first use.
 const (
-	keyLifeMs    = 3 * dayMs
-	pruneEveryMs = dayMs / 24
+	keyLifeMs    = 3 * tables.DayMs
+	pruneEveryMs = tables.DayMs / 24
 )
 
 var (
@@ -239,69 +240,64 @@ func (t *tx) patch(id string, p ambry.Patch) (ambry.Memory, error) {
 	if err != nil {
 		return ambry.Memory{}, err
 	}
-	if p.Version != 0 && p.Version != m.version {
-		return ambry.Memory{}, ambry.Conflict.Errorf("the memory is at version %d, not %d; read it again", m.version, p.Version)
+	if p.Version != 0 && p.Version != m.Version {
+		return ambry.Memory{}, ambry.Conflict.Errorf("the memory is at version %d, not %d; read it again", m.Version, p.Version)
 	}
 	old := m
 	if p.Title != nil {
-		m.title, m.edited = *p.Title, m.edited|editedTitle
+		m.Title, m.Edited = *p.Title, m.Edited|tables.EditedTitle
 	}
 	if p.Summary != nil {
-		m.summary, m.edited = *p.Summary, m.edited|editedSummary
+		m.Summary, m.Edited = *p.Summary, m.Edited|tables.EditedSummary
 	}
 	if p.Tags != nil {
-		if m.tags, err = formatTags(*p.Tags); err != nil {
+		if m.Tags, err = tables.FormatTags(*p.Tags); err != nil {
 			return ambry.Memory{}, err
 		}
 	}
 	if p.Status != nil {
-		m.cell.status, m.edited = string(*p.Status), m.edited|editedStatus
+		m.Cell.Status, m.Edited = string(*p.Status), m.Edited|tables.EditedStatus
 	}
 	if m != old {
 		if err := t.rewrite(old, m); err != nil {
 			return ambry.Memory{}, err
 		}
 	}
-	return memoryBy(t, `m.id = ?`, m.id)
+	return tables.PublicBy(t, `m.id = ?`, m.ID)
 }
 
 // rewrite stores a memory that was changed by hand.
-func (t *tx) rewrite(old, m memoryRow) error {
-	m.version++
+func (t *tx) rewrite(old, m tables.Memory) error {
+	m.Version++
 	err := t.exec(`UPDATE memory SET title = ?, summary = ?, tags = ?, status = ?, edited = ?, version = ?, updated_at = ? WHERE id = ?`,
-		m.title, m.summary, m.tags, m.cell.status, m.edited, m.version, t.now, m.id)
+		m.Title, m.Summary, m.Tags, m.Cell.Status, m.Edited, m.Version, t.now, m.ID)
 	if err != nil {
 		return fmt.Errorf("change a memory: %w", err)
 	}
-	text, err := t.termsFor(m.id)
+	text, err := t.termsFor(m.ID)
 	if err != nil {
 		return err
 	}
-	if m.turn != 0 {
-		if err := t.moved(m.turn); err != nil {
+	if m.Turn != 0 {
+		if err := t.moved(m.Turn); err != nil {
 			return err
 		}
 	}
-	t.unindex(m.id)
-	t.countMemory(old.cell, old.created, -1)
+	t.unindex(m.ID)
+	t.countMemory(old.Cell, old.Created, -1)
 	return t.entered(m, text)
 }
 
 // memory reads what the writer needs to know of a memory.
-func (t *tx) memory(public string) (memoryRow, error) {
-	var m memoryRow
-	err := t.Row(`SELECT `+memoryRowColumns+` FROM memory WHERE public = ?`, public).Scan(m.fields()...)
+func (t *tx) memory(public string) (tables.Memory, error) {
+	var m tables.Memory
+	err := t.Row(`SELECT `+tables.MemoryColumns+` FROM memory WHERE public = ?`, public).Scan(m.Fields()...)
 	ok, err := sqlite.Found(err)
 	if err != nil {
-		return memoryRow{}, fmt.Errorf("read a memory: %w", err)
+		return tables.Memory{}, fmt.Errorf("read a memory: %w", err)
 	}
 	if !ok {
-		return memoryRow{}, notFound(public)
+		return tables.Memory{}, tables.NotFound(public)
 	}
 	return m, nil
-}
-
-// notFound says so without repeating much of what somebody sent.
-func notFound(id string) error {
-	return ambry.NotFound.Errorf("there is no memory %q", document.Head(id, 64))
 }

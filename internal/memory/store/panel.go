@@ -10,6 +10,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // PageSize is how many rows a page has.
@@ -78,11 +79,8 @@ func shares(r sqlite.Reader, all int64) ([]ambry.SourceCount, error) {
 	return out, nil
 }
 
-// maxDays is how many days the overview goes back.
-const maxDays = 371
-
 func days(r sqlite.Reader) ([]ambry.DayCount, error) {
-	rows, err := r.Rows(`SELECT day, n FROM (SELECT day, n FROM day WHERE n > 0 ORDER BY day DESC LIMIT ?) ORDER BY day`, maxDays)
+	rows, err := r.Rows(`SELECT day, n FROM (SELECT day, n FROM day WHERE n > 0 ORDER BY day DESC LIMIT ?) ORDER BY day`, tables.MaxDays)
 	out, err := sqlite.Collect(rows, err, sqlite.ScanTwo(func(day, n int64) ambry.DayCount {
 		return ambry.DayCount{Date: dateOf(day), Count: n}
 	}))
@@ -170,10 +168,10 @@ func (s *Store) items(ctx context.Context, page int, c conditions, count string,
 		if offset >= total {
 			return nil
 		}
-		rows, err := r.Rows(`SELECT `+memoryColumns+` FROM `+memoryTables+` WHERE m.id IN (
+		rows, err := r.Rows(`SELECT `+tables.PublicColumns+` FROM `+tables.PublicTables+` WHERE m.id IN (
 				SELECT m.id FROM memory AS m`+c.where()+` ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?)
 			ORDER BY m.created_at DESC, m.id DESC`, append(c.args, PageSize, offset)...)
-		out.Items, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return scanMemory(rows) })
+		out.Items, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return tables.ScanPublic(rows) })
 		if err != nil {
 			return fmt.Errorf("list memories: %w", err)
 		}

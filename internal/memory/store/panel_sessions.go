@@ -8,24 +8,25 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
-const summaryColumns = sessionColumns + `, s.turns, s.messages, s.calls, s.input, s.cached, s.output,
+const summaryColumns = tables.SessionColumns + `, s.turns, s.messages, s.calls, s.input, s.cached, s.output,
 	coalesce((SELECT m.title FROM turn AS t JOIN memory AS m ON m.turn = t.id WHERE t.session = s.id
 		ORDER BY t.at, t.start, t.id LIMIT 1), '')`
 
 // scanSummary reads summaryColumns. A session that its agent gave no title has
 // that of its first turn.
 func scanSummary(row sqlite.Scanner) (ambry.SessionSummary, error) {
-	var s session
+	var s tables.Session
 	var out ambry.SessionSummary
 	var title string
-	err := row.Scan(append(s.fields(), &out.Turns, &out.Messages, &out.Calls,
+	err := row.Scan(append(s.Fields(), &out.Turns, &out.Messages, &out.Calls,
 		&out.Tokens.Input, &out.Tokens.Cached, &out.Tokens.Output, &title)...)
 	if err != nil {
 		return ambry.SessionSummary{}, err
 	}
-	out.Session = s.public()
+	out.Session = s.Public()
 	if out.Title == "" {
 		out.Title = title
 	}
@@ -58,7 +59,7 @@ func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sess
 		if offset >= total {
 			return nil
 		}
-		rows, err := r.Rows(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id IN (
+		rows, err := r.Rows(`SELECT `+summaryColumns+` FROM `+tables.SessionTables+` WHERE s.id IN (
 				SELECT s.id FROM session AS s`+c.where()+` ORDER BY s.ended_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.ended_at DESC, s.id DESC`, append(c.args, PageSize, offset)...)
 		out.Sessions, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.SessionSummary, error) { return scanSummary(rows) })
@@ -88,7 +89,7 @@ func (s *Store) Transcript(ctx context.Context, external string, page int) (ambr
 		if !ok {
 			return ambry.NotFound.Errorf("there is no session %q", document.Head(external, 64))
 		}
-		out.Session, err = scanSummary(r.Row(`SELECT `+summaryColumns+` FROM `+sessionTables+` WHERE s.id = ?`, id))
+		out.Session, err = scanSummary(r.Row(`SELECT `+summaryColumns+` FROM `+tables.SessionTables+` WHERE s.id = ?`, id))
 		if err != nil {
 			return fmt.Errorf("read a session: %w", err)
 		}

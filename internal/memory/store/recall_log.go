@@ -8,6 +8,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // The bounds of the log and of its counters.
@@ -58,7 +59,7 @@ func (t *tx) record(c callRow) error {
 		return err
 	}
 	err = t.exec(`INSERT INTO recall_time (day, tool, bucket, n, took) VALUES (?, ?, ?, 1, ?)
-		ON CONFLICT DO UPDATE SET n = n + 1, took = took + excluded.took`, dayOf(at), c.Tool, bucketOf(took), took)
+		ON CONFLICT DO UPDATE SET n = n + 1, took = took + excluded.took`, tables.DayOf(at), c.Tool, bucketOf(took), took)
 	if err != nil {
 		return fmt.Errorf("count a call: %w", err)
 	}
@@ -75,7 +76,7 @@ func (t *tx) recordHits(at int64, hits []ambry.LoggedHit) error {
 		best, found = hits[0].Score, 1
 	}
 	err := t.exec(`INSERT INTO recall_day (day, n, hits, score) VALUES (?, 1, ?, ?)
-		ON CONFLICT DO UPDATE SET n = n + 1, hits = hits + excluded.hits, score = score + excluded.score`, dayOf(at), found, best)
+		ON CONFLICT DO UPDATE SET n = n + 1, hits = hits + excluded.hits, score = score + excluded.score`, tables.DayOf(at), found, best)
 	if err != nil {
 		return fmt.Errorf("count a search: %w", err)
 	}
@@ -138,8 +139,8 @@ func (t *tx) pruneCounters(oldest int64) error {
 	for query, limit := range map[string]int64{
 		`DELETE FROM live_turn WHERE started_at < ? AND state = 'started'`: t.now - keepStarted.Milliseconds(),
 		`DELETE FROM feedback WHERE at < ? AND search <> ''`:               oldest,
-		`DELETE FROM recall_day WHERE day < ?`:                             dayOf(t.now) - maxDays,
-		`DELETE FROM recall_time WHERE day < ?`:                            dayOf(t.now) - maxDays,
+		`DELETE FROM recall_day WHERE day < ?`:                             tables.DayOf(t.now) - tables.MaxDays,
+		`DELETE FROM recall_time WHERE day < ?`:                            tables.DayOf(t.now) - tables.MaxDays,
 	} {
 		if err := t.exec(query, limit); err != nil {
 			return fmt.Errorf("prune the counters of calls: %w", err)

@@ -11,13 +11,14 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // claimRow is a claim with what its evidence adds up to.
 type claimRow struct {
 	id          int64
 	key         []byte
-	cell        cell
+	cell        tables.Cell
 	need        int64
 	most        bool
 	instead     []byte
@@ -104,7 +105,7 @@ func (t *tx) claimsAbout(topic Topic) ([]claimRow, error) {
 	rows, err := t.rows(`SELECT id, key, rule, layer, coalesce(project, 0), need, most, instead, title, body, coalesce(memory, 0)
 		FROM claim WHERE topic = ? ORDER BY key`, topic[:])
 	claims, err := sqlite.Collect(rows, err, func(rows *sql.Rows) (c claimRow, err error) {
-		return c, rows.Scan(&c.id, &c.key, &c.cell.rule, &c.cell.layer, &c.cell.project, &c.need, &c.most, &c.instead, &c.title, &c.body, &c.memory)
+		return c, rows.Scan(&c.id, &c.key, &c.cell.Rule, &c.cell.Layer, &c.cell.Project, &c.need, &c.most, &c.instead, &c.title, &c.body, &c.memory)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for claims: %w", err)
@@ -158,8 +159,8 @@ func (t *tx) hide(c *claimRow) error {
 	if c.memory == 0 {
 		return nil
 	}
-	var m memoryRow
-	if err := t.Row(`SELECT `+memoryRowColumns+` FROM memory WHERE id = ?`, c.memory).Scan(m.fields()...); err != nil {
+	var m tables.Memory
+	if err := t.Row(`SELECT `+tables.MemoryColumns+` FROM memory WHERE id = ?`, c.memory).Scan(m.Fields()...); err != nil {
 		return fmt.Errorf("read a memory: %w", err)
 	}
 	if err := t.exec(`UPDATE claim SET memory = NULL WHERE id = ?`, c.id); err != nil {
@@ -174,10 +175,10 @@ const maxSure = 0.99
 
 // show makes a claim a memory, or brings its memory up to date.
 func (t *tx) show(c, winner *claimRow) error {
-	c.cell.status = string(ambry.Activated)
+	c.cell.Status = string(ambry.Activated)
 	validTo, successor := int64(0), []byte(nil)
 	if c != winner {
-		c.cell.status = string(ambry.Archived)
+		c.cell.Status = string(ambry.Archived)
 		validTo = max(c.last.at, winner.first.at)
 		successor = winner.key
 		if winner.need == 0 {
@@ -198,9 +199,9 @@ func (t *tx) show(c, winner *claimRow) error {
 }
 
 // saidFirst says where a claim was made first.
-func (t *tx) saidFirst(c *claimRow, m *memoryRow) error {
-	m.created, m.origin = c.first.at, c.first.turn
-	err := t.Row(`SELECT s.id, s.agent FROM turn AS t JOIN session AS s ON s.id = t.session WHERE t.id = ?`, c.first.turn).Scan(&m.session, &m.cell.agent)
+func (t *tx) saidFirst(c *claimRow, m *tables.Memory) error {
+	m.Created, m.Origin = c.first.at, c.first.turn
+	err := t.Row(`SELECT s.id, s.agent FROM turn AS t JOIN session AS s ON s.id = t.session WHERE t.id = ?`, c.first.turn).Scan(&m.Session, &m.Cell.Agent)
 	if err != nil {
 		return fmt.Errorf("read the session of a turn: %w", err)
 	}
@@ -211,9 +212,9 @@ func (t *tx) showMemory(c *claimRow) error {
 	if c.memory == 0 {
 		return t.addLearned(c)
 	}
-	var old memoryRow
+	var old tables.Memory
 	var body string
-	err := t.Row(`SELECT `+memoryRowColumns+`, coalesce(body, '') FROM memory WHERE id = ?`, c.memory).Scan(append(old.fields(), &body)...)
+	err := t.Row(`SELECT `+tables.MemoryColumns+`, coalesce(body, '') FROM memory WHERE id = ?`, c.memory).Scan(append(old.Fields(), &body)...)
 	if err != nil {
 		return fmt.Errorf("read a memory: %w", err)
 	}
@@ -221,20 +222,20 @@ func (t *tx) showMemory(c *claimRow) error {
 	if err := t.saidFirst(c, &m); err != nil {
 		return err
 	}
-	if m.edited&editedTitle == 0 {
-		m.title = document.TitleOf(c.title)
+	if m.Edited&tables.EditedTitle == 0 {
+		m.Title = document.TitleOf(c.title)
 	}
-	if m.edited&editedSummary == 0 {
-		m.summary = document.SummaryOf(c.body)
+	if m.Edited&tables.EditedSummary == 0 {
+		m.Summary = document.SummaryOf(c.body)
 	}
-	if m.edited&editedStatus == 0 {
-		m.cell.status = c.cell.status
+	if m.Edited&tables.EditedStatus == 0 {
+		m.Cell.Status = c.cell.Status
 	}
 	if m == old && body == c.body {
 		return nil
 	}
 	err = t.exec(`UPDATE memory SET agent = ?, session = ?, created_at = ?, origin = ?, body = ?, sum = ? WHERE id = ?`,
-		m.cell.agent, m.session, m.created, m.origin, c.body, sumOf(c.body), m.id)
+		m.Cell.Agent, m.Session, m.Created, m.Origin, c.body, tables.SumOf(c.body), m.ID)
 	if err != nil {
 		return fmt.Errorf("update what was learned: %w", err)
 	}
@@ -242,25 +243,25 @@ func (t *tx) showMemory(c *claimRow) error {
 }
 
 func (t *tx) addLearned(c *claimRow) error {
-	m := memoryRow{
-		public: document.MemoryID(ambry.Layer(c.cell.layer), document.Digest(c.key)), cell: c.cell, version: 1,
-		title: document.TitleOf(c.title), summary: document.SummaryOf(c.body),
+	m := tables.Memory{
+		Public: document.MemoryID(ambry.Layer(c.cell.Layer), document.Digest(c.key)), Cell: c.cell, Version: 1,
+		Title: document.TitleOf(c.title), Summary: document.SummaryOf(c.body),
 	}
 	if err := t.saidFirst(c, &m); err != nil {
 		return err
 	}
-	tags := []string{m.cell.rule}
+	tags := []string{m.Cell.Rule}
 	var err error
-	if m.tags, err = formatTags(tags); err != nil {
+	if m.Tags, err = tables.FormatTags(tags); err != nil {
 		return err
 	}
-	m.id, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, origin, created_at, updated_at,
+	m.ID, err = t.insert(`INSERT INTO memory (public, layer, status, agent, project, session, origin, created_at, updated_at,
 			title, summary, tags, body, sum, rule) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), m.session, m.origin, m.created, t.now,
-		m.title, m.summary, m.tags, c.body, sumOf(c.body), m.cell.rule)
+		m.Public, m.Cell.Layer, m.Cell.Status, m.Cell.Agent, tables.Null(m.Cell.Project), m.Session, m.Origin, m.Created, t.now,
+		m.Title, m.Summary, m.Tags, c.body, tables.SumOf(c.body), m.Cell.Rule)
 	if err != nil {
 		return fmt.Errorf("add what was learned: %w", err)
 	}
-	c.memory = m.id
-	return t.entered(m, t.w.builder.NoteTerms(m.title, tags, c.body))
+	c.memory = m.ID
+	return t.entered(m, t.w.builder.NoteTerms(m.Title, tags, c.body))
 }

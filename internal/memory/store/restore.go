@@ -8,12 +8,14 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
+	"ambry.dev/ambry/internal/memory/dump"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // Restore adds records, all or none. They must be free of secrets, and come in
 // the order in which [Store.Dump] writes them; adding again changes nothing.
-func (s *Store) Restore(ctx context.Context, records []Record, p ambry.RestorePolicy) (ambry.Restored, error) {
+func (s *Store) Restore(ctx context.Context, records []dump.Record, p ambry.RestorePolicy) (ambry.Restored, error) {
 	switch p {
 	case ambry.KeepOurs, ambry.TakeTheirs, ambry.TakeNewer:
 	default:
@@ -69,7 +71,7 @@ func (r *restorer) decide(f fate, theirsIsNewer bool) bool {
 	return false
 }
 
-func (r *restorer) record(rec *Record) error {
+func (r *restorer) record(rec *dump.Record) error {
 	switch {
 	case rec.Header != nil:
 		return checkHeader(*rec.Header)
@@ -105,12 +107,12 @@ func (r *restorer) record(rec *Record) error {
 	return ambry.InvalidArgument.Errorf("a line of the export says nothing that this version knows")
 }
 
-func checkHeader(h RecordHeader) error {
-	if h.Format != RecordFormat {
+func checkHeader(h dump.Header) error {
+	if h.Format != dump.Format {
 		return ambry.InvalidArgument.Errorf("this is no export of a memory")
 	}
-	if h.Version > RecordVersion {
-		return ambry.InvalidArgument.Errorf("the export was written by a newer version of Ambry (format %d, this one knows %d); install the newer version", h.Version, RecordVersion)
+	if h.Version > dump.Version {
+		return ambry.InvalidArgument.Errorf("the export was written by a newer version of Ambry (format %d, this one knows %d); install the newer version", h.Version, dump.Version)
 	}
 	return nil
 }
@@ -133,62 +135,62 @@ func (r *restorer) addOnce(query string, args ...any) error {
 	return nil
 }
 
-func (r *restorer) session(rec *RecordSession) error {
+func (r *restorer) session(rec *dump.Session) error {
 	if rec.Agent == "" || rec.ID == "" {
 		return ambry.InvalidArgument.Errorf("a session of the export has no agent or no id")
 	}
-	old, err := sessionOf(r, rec.Agent, rec.ID)
+	old, err := tables.SessionOf(r, rec.Agent, rec.ID)
 	if err != nil {
 		return err
 	}
-	s := session{
-		id: old.id, agent: rec.Agent, external: rec.ID, parent: rec.ParentID, relation: string(rec.Relation), title: rec.Title,
-		cwd: rec.Cwd, project: rec.Project, branch: rec.Branch, model: rec.Model, version: rec.Version,
-		background: rec.Background, archived: rec.Archived, started: sqlite.Millis(rec.StartedAt), ended: sqlite.Millis(rec.EndedAt), told: sqlite.Millis(rec.ToldAt),
-		copyOf: old.copyOf, original: old.original,
+	s := tables.Session{
+		ID: old.ID, Agent: rec.Agent, External: rec.ID, Parent: rec.ParentID, Relation: string(rec.Relation), Title: rec.Title,
+		Cwd: rec.Cwd, Project: rec.Project, Branch: rec.Branch, Model: rec.Model, Version: rec.Version,
+		Background: rec.Background, Archived: rec.Archived, Started: sqlite.Millis(rec.StartedAt), Ended: sqlite.Millis(rec.EndedAt), Told: sqlite.Millis(rec.ToldAt),
+		CopyOf: old.CopyOf, Original: old.Original,
 	}
-	if again, err := r.buried(titlePrint(s.title)); err != nil {
+	if again, err := r.buried(titlePrint(s.Title)); err != nil {
 		return err
 	} else if again {
-		s.title = ""
+		s.Title = ""
 	}
 	f := isOther
 	switch {
-	case old.id == 0:
+	case old.ID == 0:
 		f = isNew
 	case s == old:
 		f = isSame
 	}
-	if !r.decide(f, s.told > old.told) {
+	if !r.decide(f, s.Told > old.Told) {
 		return nil
 	}
 	_, err = r.save(s)
 	return err
 }
 
-func (r *restorer) continuation(rec *RecordContinuation) error {
-	from, err := sessionOf(r, rec.Agent, rec.Session)
+func (r *restorer) continuation(rec *dump.Continuation) error {
+	from, err := tables.SessionOf(r, rec.Agent, rec.Session)
 	if err != nil {
 		return err
 	}
-	of, err := sessionOf(r, rec.Agent, rec.Of)
-	if err != nil || from.id == 0 || of.id == 0 {
+	of, err := tables.SessionOf(r, rec.Agent, rec.Of)
+	if err != nil || from.ID == 0 || of.ID == 0 {
 		return err
 	}
-	return r.addOnce(`UPDATE session SET copy_of = ? WHERE id = ? AND copy_of IS NULL`, of.id, from.id)
+	return r.addOnce(`UPDATE session SET copy_of = ? WHERE id = ? AND copy_of IS NULL`, of.ID, from.ID)
 }
 
 // holder returns the row of a session, which the export told of before; one that
 // it did not is made.
-func (r *restorer) holder(agent, external string) (session, error) {
-	s, err := sessionOf(r, agent, external)
-	if err != nil || s.id != 0 {
+func (r *restorer) holder(agent, external string) (tables.Session, error) {
+	s, err := tables.SessionOf(r, agent, external)
+	if err != nil || s.ID != 0 {
 		return s, err
 	}
 	return r.save(s)
 }
 
-func (r *restorer) turn(rec *RecordTurn) error {
+func (r *restorer) turn(rec *dump.Turn) error {
 	if rec.Agent == "" || rec.Session == "" || rec.ID == "" || rec.Body == nil {
 		return ambry.InvalidArgument.Errorf("a turn of the export has no agent, session, id or body")
 	}
@@ -235,7 +237,7 @@ func (r *restorer) turn(rec *RecordTurn) error {
 }
 
 // plainBody is the body of a record without the rows of sessions.
-func plainBody(rec *RecordTurn) document.Body {
+func plainBody(rec *dump.Turn) document.Body {
 	b := document.Body{At: rec.Body.At, Cwd: rec.Body.Cwd, Branch: rec.Body.Branch, Model: rec.Body.Model, Tokens: rec.Body.Tokens}
 	b.Messages = make([]document.Message, len(rec.Body.Messages))
 	for i, m := range rec.Body.Messages {
@@ -244,7 +246,7 @@ func plainBody(rec *RecordTurn) document.Body {
 	return b
 }
 
-func (r *restorer) bodyOf(rec *RecordTurn) (document.Body, error) {
+func (r *restorer) bodyOf(rec *dump.Turn) (document.Body, error) {
 	b := plainBody(rec)
 	for i := range b.Messages {
 		if i < len(rec.From) && rec.From[i] != "" {
@@ -252,13 +254,13 @@ func (r *restorer) bodyOf(rec *RecordTurn) (document.Body, error) {
 			if err != nil {
 				return b, err
 			}
-			b.Messages[i].From = s.id
+			b.Messages[i].From = s.ID
 		}
 	}
 	return b, nil
 }
 
-func (r *restorer) insertTurn(rec *RecordTurn, owner session, key document.Digest, c document.Content) error {
+func (r *restorer) insertTurn(rec *dump.Turn, owner tables.Session, key document.Digest, c document.Content) error {
 	p, err := r.place(rec.Source)
 	if err != nil {
 		return err
@@ -266,12 +268,12 @@ func (r *restorer) insertTurn(rec *RecordTurn, owner session, key document.Diges
 	id, err := r.insert(`INSERT INTO turn (key, external, part, session, at, source, line, start, stop, row, hash, copies,
 			messages, calls, input, cached, output, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		key[:], rec.ID, rec.Part, owner.id, sqlite.Millis(rec.At), p.source, p.line, p.start, p.stop, p.row, []byte(rec.Hash), len(rec.Copies),
+		key[:], rec.ID, rec.Part, owner.ID, sqlite.Millis(rec.At), p.source, p.line, p.start, p.stop, p.row, []byte(rec.Hash), len(rec.Copies),
 		c.Counts.Messages, c.Counts.Calls, c.Counts.Input, c.Counts.Cached, c.Counts.Output, c.Packed)
 	if err != nil {
 		return fmt.Errorf("restore a turn: %w", err)
 	}
-	r.countTurns(owner.id, c.Counts)
+	r.countTurns(owner.ID, c.Counts)
 	r.w.gists.put(id, c.Terms.Gist())
 	if err := r.unlearned(id); err != nil {
 		return err
@@ -285,7 +287,7 @@ func (r *restorer) insertTurn(rec *RecordTurn, owner session, key document.Diges
 		if err != nil {
 			return err
 		}
-		if err := r.saveCopy(id, s.id, at, held.Hash); err != nil {
+		if err := r.saveCopy(id, s.ID, at, held.Hash); err != nil {
 			return err
 		}
 	}
@@ -294,9 +296,9 @@ func (r *restorer) insertTurn(rec *RecordTurn, owner session, key document.Diges
 
 // replaceTurn gives a turn that is there the content of the record. Who holds it
 // stays as it is.
-func (r *restorer) replaceTurn(rec *RecordTurn, held heldTurn, owner session, key document.Digest, c document.Content) error {
-	if held.copies > 0 || held.session != owner.id {
-		owner, err := sessionByID(r, held.session)
+func (r *restorer) replaceTurn(rec *dump.Turn, held heldTurn, owner tables.Session, key document.Digest, c document.Content) error {
+	if held.copies > 0 || held.session != owner.ID {
+		owner, err := tables.SessionByID(r, held.session)
 		if err != nil {
 			return err
 		}
@@ -310,13 +312,13 @@ func (r *restorer) replaceTurn(rec *RecordTurn, held heldTurn, owner session, ke
 }
 
 // turnOf returns the row of a turn, 0 if it is not there.
-func (r *restorer) turnOf(n *Named) (id, owner int64, err error) {
+func (r *restorer) turnOf(n *dump.Named) (id, owner int64, err error) {
 	key := turnKey(n.Agent, n.ID, n.Part)
 	_, err = sqlite.Found(r.Row(`SELECT id, session FROM turn WHERE key = ?`, key[:]).Scan(&id, &owner))
 	return id, owner, sqlite.Wrapf(err, "look for a turn")
 }
 
-func (r *restorer) restoreMemory(rec *RecordMemory) error {
+func (r *restorer) restoreMemory(rec *dump.Memory) error {
 	old, err := r.memory(rec.ID)
 	there := err == nil
 	if err != nil && ambry.KindOf(err) != ambry.NotFound {
@@ -342,7 +344,7 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 	}
 	var updated int64
 	if there {
-		if err := r.Row(`SELECT updated_at FROM memory WHERE id = ?`, old.id).Scan(&updated); err != nil {
+		if err := r.Row(`SELECT updated_at FROM memory WHERE id = ?`, old.ID).Scan(&updated); err != nil {
 			return fmt.Errorf("read a memory: %w", err)
 		}
 	}
@@ -350,10 +352,10 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 		return nil
 	}
 	if there {
-		m.id, m.cell, m.session, m.turn, m.created = old.id, cell{layer: old.cell.layer, status: rec.Status, agent: old.cell.agent, project: old.cell.project, rule: old.cell.rule}, old.session, old.turn, old.created
-		m.version = old.version // rewrite counts on
-		if rec.Body != nil && old.turn == 0 && old.cell.rule == "" {
-			if err := r.exec(`UPDATE memory SET body = ?, sum = ? WHERE id = ?`, *rec.Body, sumOf(*rec.Body), old.id); err != nil {
+		m.ID, m.Cell, m.Session, m.Turn, m.Created = old.ID, tables.Cell{Layer: old.Cell.Layer, Status: rec.Status, Agent: old.Cell.Agent, Project: old.Cell.Project, Rule: old.Cell.Rule}, old.Session, old.Turn, old.Created
+		m.Version = old.Version // rewrite counts on
+		if rec.Body != nil && old.Turn == 0 && old.Cell.Rule == "" {
+			if err := r.exec(`UPDATE memory SET body = ?, sum = ? WHERE id = ?`, *rec.Body, tables.SumOf(*rec.Body), old.ID); err != nil {
 				return fmt.Errorf("restore a memory: %w", err)
 			}
 		}
@@ -363,16 +365,16 @@ func (r *restorer) restoreMemory(rec *RecordMemory) error {
 }
 
 // sameMemory compares what a person can change of a memory.
-func (r *restorer) sameMemory(rec *RecordMemory, old, m memoryRow) (fate, error) {
+func (r *restorer) sameMemory(rec *dump.Memory, old, m tables.Memory) (fate, error) {
 	var body string
-	if err := r.Row(`SELECT coalesce(body, '') FROM memory WHERE id = ?`, old.id).Scan(&body); err != nil {
+	if err := r.Row(`SELECT coalesce(body, '') FROM memory WHERE id = ?`, old.ID).Scan(&body); err != nil {
 		return isOther, fmt.Errorf("read a memory: %w", err)
 	}
 	theirs := ""
 	if rec.Body != nil {
 		theirs = *rec.Body
 	}
-	if old.title == m.title && old.summary == m.summary && old.tags == m.tags && old.cell.status == m.cell.status && body == theirs {
+	if old.Title == m.Title && old.Summary == m.Summary && old.Tags == m.Tags && old.Cell.Status == m.Cell.Status && body == theirs {
 		return isSame, nil
 	}
 	return isOther, nil
@@ -380,71 +382,71 @@ func (r *restorer) sameMemory(rec *RecordMemory, old, m memoryRow) (fate, error)
 
 // memoryOf makes a row of a record; gone says that the turn it is the trace of
 // is not there, so it was forgotten.
-func (r *restorer) memoryOf(rec *RecordMemory) (m memoryRow, gone bool, err error) {
+func (r *restorer) memoryOf(rec *dump.Memory) (m tables.Memory, gone bool, err error) {
 	if rec.ID == "" || !document.IsLayer(ambry.Layer(rec.Layer)) || rec.Turn == nil && rec.Body == nil {
 		return m, false, ambry.InvalidArgument.Errorf("a memory of the export has no id, layer or text")
 	}
-	m = memoryRow{public: rec.ID, created: sqlite.Millis(rec.CreatedAt), version: max(rec.Version, 1), edited: rec.Edited, title: rec.Title, summary: rec.Summary}
-	m.cell = cell{layer: rec.Layer, status: rec.Status, rule: rec.Rule}
-	if m.tags, err = formatTags(rec.Tags); err != nil {
+	m = tables.Memory{Public: rec.ID, Created: sqlite.Millis(rec.CreatedAt), Version: max(rec.Version, 1), Edited: rec.Edited, Title: rec.Title, Summary: rec.Summary}
+	m.Cell = tables.Cell{Layer: rec.Layer, Status: rec.Status, Rule: rec.Rule}
+	if m.Tags, err = tables.FormatTags(rec.Tags); err != nil {
 		return m, false, err
 	}
-	if m.cell.agent, err = r.agent(rec.Agent); err != nil {
+	if m.Cell.Agent, err = r.agent(rec.Agent); err != nil {
 		return m, false, err
 	}
 	project, err := r.project(rec.Project)
 	if err != nil {
 		return m, false, err
 	}
-	m.cell.project = project.Int64
+	m.Cell.Project = project.Int64
 	if rec.Session != nil {
 		s, err := r.holder(rec.Session.Agent, rec.Session.ID)
 		if err != nil {
 			return m, false, err
 		}
-		m.session = s.id
+		m.Session = s.ID
 	}
 	if rec.Rule != "" {
 		if rec.Origin == nil {
 			return m, true, nil
 		}
-		m.origin, _, err = r.turnOf(rec.Origin)
-		return m, m.origin == 0, err
+		m.Origin, _, err = r.turnOf(rec.Origin)
+		return m, m.Origin == 0, err
 	}
 	if rec.Turn != nil {
-		if m.turn, m.session, err = r.turnOf(rec.Turn); err != nil {
+		if m.Turn, m.Session, err = r.turnOf(rec.Turn); err != nil {
 			return m, false, err
 		}
-		return m, m.turn == 0, nil
+		return m, m.Turn == 0, nil
 	}
 	return m, false, nil
 }
 
-func (r *restorer) insertMemory(rec *RecordMemory, m memoryRow) error {
-	if m.turn != 0 {
+func (r *restorer) insertMemory(rec *dump.Memory, m tables.Memory) error {
+	if m.Turn != 0 {
 		var other int64
-		if ok, err := sqlite.Found(r.Row(`SELECT id FROM memory WHERE turn = ?`, m.turn).Scan(&other)); err != nil || ok {
+		if ok, err := sqlite.Found(r.Row(`SELECT id FROM memory WHERE turn = ?`, m.Turn).Scan(&other)); err != nil || ok {
 			return sqlite.Wrapf(err, "look for the trace of a turn") // it has one, under another id
 		}
 	}
 	var sum sql.NullInt64
 	if rec.Body != nil {
-		sum = sql.NullInt64{Int64: sumOf(*rec.Body), Valid: true}
+		sum = sql.NullInt64{Int64: tables.SumOf(*rec.Body), Valid: true}
 	}
 	var err error
-	m.id, err = r.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, turn_ref, created_at, updated_at,
+	m.ID, err = r.insert(`INSERT INTO memory (public, layer, status, agent, project, session, turn, turn_ref, created_at, updated_at,
 			version, edited, title, summary, tags, body, sum, rule, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		m.public, m.cell.layer, m.cell.status, m.cell.agent, null(m.cell.project), null(m.session), null(m.turn), rec.TurnRef, m.created,
-		sqlite.Millis(rec.UpdatedAt), m.version, m.edited, m.title, m.summary, m.tags, rec.Body, sum, m.cell.rule, null(m.origin))
+		m.Public, m.Cell.Layer, m.Cell.Status, m.Cell.Agent, tables.Null(m.Cell.Project), tables.Null(m.Session), tables.Null(m.Turn), rec.TurnRef, m.Created,
+		sqlite.Millis(rec.UpdatedAt), m.Version, m.Edited, m.Title, m.Summary, m.Tags, rec.Body, sum, m.Cell.Rule, tables.Null(m.Origin))
 	if err != nil {
 		return fmt.Errorf("restore a memory: %w", err)
 	}
-	text, err := r.termsFor(m.id)
+	text, err := r.termsFor(m.ID)
 	if err != nil {
 		return err
 	}
-	if m.turn != 0 {
-		if err := r.moved(m.turn); err != nil {
+	if m.Turn != 0 {
+		if err := r.moved(m.Turn); err != nil {
 			return err
 		}
 	}

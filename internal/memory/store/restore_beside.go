@@ -4,21 +4,23 @@ import (
 	"database/sql"
 	"fmt"
 
+	"ambry.dev/ambry/internal/memory/dump"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // What is restored beside sessions, turns and memories.
 
-func (r *restorer) liveSession(rec *RecordLiveSession) error {
+func (r *restorer) liveSession(rec *dump.LiveSession) error {
 	s, err := r.holder(rec.Session.Agent, rec.Session.ID)
 	if err != nil {
 		return err
 	}
 	return r.addOnce(`INSERT INTO live_session (session, key, opened_at, closed_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		s.id, rec.Key, sqlite.Millis(rec.OpenedAt), sqlite.Millis(rec.ClosedAt))
+		s.ID, rec.Key, sqlite.Millis(rec.OpenedAt), sqlite.Millis(rec.ClosedAt))
 }
 
-func (r *restorer) liveTurn(rec *RecordLiveTurn) error {
+func (r *restorer) liveTurn(rec *dump.LiveTurn) error {
 	s, err := r.holder(rec.Session.Agent, rec.Session.ID)
 	if err != nil {
 		return err
@@ -29,17 +31,17 @@ func (r *restorer) liveTurn(rec *RecordLiveTurn) error {
 		if err != nil {
 			return err
 		}
-		turn = null(id)
+		turn = tables.Null(id)
 	}
 	state := rec.State
 	if (state == turnTold || state == turnRead) && !turn.Valid {
 		state = turnForgotten // here
 	}
 	return r.addOnce(`INSERT INTO live_turn (session, external, state, turn, query, started_at, asked, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		s.id, rec.ID, state, turn, rec.Query, sqlite.Millis(rec.StartedAt), digestOrNull(rec.Asked), digestOrNull(rec.Said))
+		s.ID, rec.ID, state, turn, rec.Query, sqlite.Millis(rec.StartedAt), digestOrNull(rec.Asked), digestOrNull(rec.Said))
 }
 
-func digestOrNull(h Hex) any {
+func digestOrNull(h dump.Hex) any {
 	if len(h) == 0 {
 		return nil
 	}
@@ -47,7 +49,7 @@ func digestOrNull(h Hex) any {
 }
 
 // tombstone forgets here what was forgotten there, if the policy lets it.
-func (r *restorer) tombstone(rec *RecordTombstone) error {
+func (r *restorer) tombstone(rec *dump.Tombstone) error {
 	if _, err := r.memory(rec.ID); err == nil {
 		if !r.decide(isOther, true) {
 			return nil
@@ -60,7 +62,7 @@ func (r *restorer) tombstone(rec *RecordTombstone) error {
 		rec.ID, digestOrNull(rec.Turn), digestOrNull(rec.Print), sqlite.Millis(rec.ForgottenAt))
 }
 
-func (r *restorer) call(rec *RecordCall) error {
+func (r *restorer) call(rec *dump.Call) error {
 	var one int
 	ok, err := sqlite.Found(r.Row(`SELECT 1 FROM recall_log WHERE public = ?`, rec.ID).Scan(&one))
 	if err != nil {

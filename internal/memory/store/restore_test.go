@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/dump"
 	"ambry.dev/ambry/internal/memory/store"
 )
 
-func dump(t testing.TB, s *store.Store) []byte {
+func dumpOf(t testing.TB, s *store.Store) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := s.Dump(t.Context(), &out); err != nil {
@@ -20,11 +21,11 @@ func dump(t testing.TB, s *store.Store) []byte {
 	return out.Bytes()
 }
 
-func records(t testing.TB, lines []byte) []store.Record {
+func records(t testing.TB, lines []byte) []dump.Record {
 	t.Helper()
-	var all []store.Record
+	var all []dump.Record
 	for line := range bytes.Lines(lines) {
-		var r store.Record
+		var r dump.Record
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatalf("%v in %.200s", err, line)
 		}
@@ -74,7 +75,7 @@ func everything(t testing.TB, s *store.Store) {
 func TestRoundTripIsByteForByte(t *testing.T) {
 	s := open(t)
 	everything(t, s)
-	want := dump(t, s)
+	want := dumpOf(t, s)
 	for _, kind := range []string{"session", "continuation", "turn", "memory", "liveTurn", "tombstone", "gone", "feedback", "uses"} {
 		if !bytes.Contains(want, []byte(`{"`+kind+`":`)) {
 			t.Errorf("no %s was exported; the test sees too little", kind)
@@ -87,7 +88,7 @@ func TestRoundTripIsByteForByte(t *testing.T) {
 	if err != nil || done.Skipped+done.Unchanged+done.Forgotten != 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	got := dump(t, other)
+	got := dumpOf(t, other)
 	if !bytes.Equal(got, want) {
 		a, b := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
 		for i := range min(len(a), len(b)) {
@@ -101,7 +102,7 @@ func TestRoundTripIsByteForByte(t *testing.T) {
 	if err != nil || again.Added+again.Updated != 0 {
 		t.Errorf("restoring again changed %+v, %v", again, err)
 	}
-	if !bytes.Equal(dump(t, other), want) {
+	if !bytes.Equal(dumpOf(t, other), want) {
 		t.Error("restoring again changed something")
 	}
 	found, err := other.Overview(t.Context())
@@ -116,7 +117,7 @@ func TestRoundTripIsByteForByte(t *testing.T) {
 func TestRestorePolicies(t *testing.T) {
 	theirs := open(t)
 	mustImport(t, theirs, talk("a", "one"))
-	all := records(t, dump(t, theirs))
+	all := records(t, dumpOf(t, theirs))
 	for policy, want := range map[ambry.RestorePolicy]string{ambry.KeepOurs: "ours", ambry.TakeTheirs: "one", ambry.TakeNewer: "ours"} {
 		path := filepath.Join(t.TempDir(), "memory.db")
 		s, shut := openAt(t, path)

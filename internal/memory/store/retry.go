@@ -7,6 +7,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // RetryProcessing notes that a trace is to be learned from again. Other memories
@@ -19,19 +20,19 @@ func (s *Store) RetryProcessing(ctx context.Context, id string) (ambry.Retried, 
 			return err
 		}
 		var updated int64
-		if err := t.Row(`SELECT updated_at FROM memory WHERE id = ?`, m.id).Scan(&updated); err != nil {
+		if err := t.Row(`SELECT updated_at FROM memory WHERE id = ?`, m.ID).Scan(&updated); err != nil {
 			return fmt.Errorf("read a memory: %w", err)
 		}
 		out = ambry.Retried{
-			Processing: ambry.ProcessingRecord{MemoryID: m.public, State: ambry.TextReady, RetryAction: "none", UpdatedAt: sqlite.Time(updated)},
+			Processing: ambry.ProcessingRecord{MemoryID: m.Public, State: ambry.TextReady, RetryAction: "none", UpdatedAt: sqlite.Time(updated)},
 			ServerTime: sqlite.Time(t.now),
 		}
-		if m.turn == 0 {
+		if m.Turn == 0 {
 			return nil
 		}
 		out.Accepted = true
-		out.Job = &ambry.Job{ID: "job_learn_" + m.public, Type: "learn", Status: "queued", MemoryID: m.public}
-		return t.unlearned(m.turn)
+		out.Job = &ambry.Job{ID: "job_learn_" + m.Public, Type: "learn", Status: "queued", MemoryID: m.Public}
+		return t.unlearned(m.Turn)
 	})
 	if err != nil {
 		return ambry.Retried{}, err
@@ -101,12 +102,12 @@ func (t *tx) sessionOfEpisode(id string) (int64, error) {
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var s session
-		if err := rows.Scan(&s.id, &s.agent, &s.external); err != nil {
+		var s tables.Session
+		if err := rows.Scan(&s.ID, &s.Agent, &s.External); err != nil {
 			return 0, fmt.Errorf("look for a task: %w", err)
 		}
-		if episodeID(s) == id {
-			return s.id, nil
+		if tables.EpisodeID(s) == id {
+			return s.ID, nil
 		}
 	}
 	if err := rows.Err(); err != nil {

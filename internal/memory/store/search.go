@@ -14,6 +14,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // Match is what the text index is asked for. Terms are as package words cuts
@@ -248,9 +249,9 @@ type packedText struct {
 
 // packedTexts reads no further than Texts promises.
 func packedTexts(r sqlite.Reader, ids string, least, budget int) ([]packedText, error) {
-	rows, err := r.Rows(`SELECT `+memoryColumns+`, m.id, m.body, m.sum, coalesce(m.turn, 0), `+tracedBody+`,
+	rows, err := r.Rows(`SELECT `+tables.PublicColumns+`, m.id, m.body, m.sum, coalesce(m.turn, 0), `+tables.TracedBody+`,
 			coalesce(u.shown, 0), coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
-		FROM json_each(?) AS j CROSS JOIN `+memoryTables+` LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, ids)
+		FROM json_each(?) AS j CROSS JOIN `+tables.PublicTables+` LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -258,12 +259,12 @@ func packedTexts(r sqlite.Reader, ids string, least, budget int) ([]packedText, 
 	var out []packedText
 	for rows.Next() {
 		var t packedText
-		var note noted
-		if t.Memory, err = scanMemory(rows, &t.Row, &note.body, &note.sum, &t.turn, &t.packed,
+		var note tables.Noted
+		if t.Memory, err = tables.ScanPublic(rows, &t.Row, &note.Body, &note.Sum, &t.turn, &t.packed,
 			&t.Uses.Shown, &t.Uses.Used, &t.Uses.Ignored, &t.Uses.Helpful, &t.Uses.Wrong); err != nil {
 			return nil, err
 		}
-		if t.Body, err = note.text(); err != nil {
+		if t.Body, err = note.Text(); err != nil {
 			return nil, err
 		}
 		if budget -= len(t.packed) + len(t.Body); budget < 0 && len(out) >= least {

@@ -10,12 +10,13 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // share adds a session's copy of a turn that another session holds too, or
 // brings it up to date: the turn becomes the union of all copies, and belongs to
 // the first of their sessions.
-func (t *tx) share(s *session, held heldTurn, d *draft) error {
+func (t *tx) share(s *tables.Session, held heldTurn, d *draft) error {
 	if held.copies == 0 {
 		if err := t.saveCopy(held.id, held.session, held.place, held.hash); err != nil {
 			return err
@@ -25,7 +26,7 @@ func (t *tx) share(s *session, held heldTurn, d *draft) error {
 	if err != nil {
 		return err
 	}
-	if err := t.saveCopy(held.id, s.id, p, d.hash[:]); err != nil {
+	if err := t.saveCopy(held.id, s.ID, p, d.hash[:]); err != nil {
 		return err
 	}
 	holders, err := t.holders(held.id)
@@ -44,12 +45,12 @@ func (t *tx) share(s *session, held heldTurn, d *draft) error {
 	if err != nil {
 		return err
 	}
-	both := ownedBy(union(from(old, held.session), from(d.body, s.id), ranks(holders)), owner.id)
+	both := ownedBy(union(from(old, held.session), from(d.body, s.ID), ranks(holders)), owner.ID)
 	encoded, _, err := t.w.builder.Encode(both)
 	if err != nil {
 		return err
 	}
-	p, hash, err := t.copyOf(held.id, owner.id)
+	p, hash, err := t.copyOf(held.id, owner.ID)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (t *tx) copyOf(turn, session int64) (place, []byte, error) {
 }
 
 // holders returns the sessions that hold a turn, its owner first.
-func (t *tx) holders(turn int64) ([]session, error) {
+func (t *tx) holders(turn int64) ([]tables.Session, error) {
 	st, err := t.w.statement(`SELECT session FROM copy WHERE turn = ?`)
 	if err != nil {
 		return nil, fmt.Errorf("read the copies of a turn: %w", err)
@@ -88,16 +89,16 @@ func (t *tx) holders(turn int64) ([]session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the copies of a turn: %w", err)
 	}
-	out := make([]session, 0, len(ids))
+	out := make([]tables.Session, 0, len(ids))
 	for _, id := range ids {
-		s, err := sessionByID(t, id)
+		s, err := tables.SessionByID(t, id)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, s)
 	}
-	slices.SortFunc(out, func(a, b session) int {
-		if a.before(b) {
+	slices.SortFunc(out, func(a, b tables.Session) int {
+		if a.Before(b) {
 			return -1
 		}
 		return 1
@@ -108,25 +109,25 @@ func (t *tx) holders(turn int64) ([]session, error) {
 // continuations marks the other holders of a turn as continuing its owner, or
 // whoever comes before it. current is the session being imported, whose row is
 // in memory.
-func (t *tx) continuations(owner session, others []session, current *session) error {
+func (t *tx) continuations(owner tables.Session, others []tables.Session, current *tables.Session) error {
 	for _, s := range others {
-		if s.copyOf == owner.id {
+		if s.CopyOf == owner.ID {
 			continue
 		}
-		if s.copyOf != 0 {
-			known, err := sessionByID(t, s.copyOf)
+		if s.CopyOf != 0 {
+			known, err := tables.SessionByID(t, s.CopyOf)
 			if err != nil {
 				return err
 			}
-			if known.before(owner) {
+			if known.Before(owner) {
 				continue
 			}
 		}
-		s.copyOf, s.original = owner.id, owner.external
+		s.CopyOf, s.Original = owner.ID, owner.External
 		if _, err := t.save(s); err != nil {
 			return err
 		}
-		if s.id == current.id {
+		if s.ID == current.ID {
 			*current = s
 		}
 	}
@@ -134,10 +135,10 @@ func (t *tx) continuations(owner session, others []session, current *session) er
 }
 
 // ranks gives each session its place among the holders of a turn.
-func ranks(holders []session) map[int64]int {
+func ranks(holders []tables.Session) map[int64]int {
 	out := make(map[int64]int, len(holders))
 	for i, s := range holders {
-		out[s.id] = i
+		out[s.ID] = i
 	}
 	return out
 }

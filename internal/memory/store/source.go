@@ -8,6 +8,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // Source returns where a memory came from, or [ambry.NotFound]: its turn, or for
@@ -33,7 +34,7 @@ func (s *Store) Source(ctx context.Context, id string) (ambry.Provenance, error)
 	case err != nil:
 		return ambry.Provenance{}, s.readers.Kind(ctx, fmt.Errorf("read a turn: %w", err))
 	case !ok:
-		return ambry.Provenance{}, notFound(id) // it was forgotten right now
+		return ambry.Provenance{}, tables.NotFound(id) // it was forgotten right now
 	}
 	b, err := s.unpacker.Unpack(packed)
 	if err != nil {

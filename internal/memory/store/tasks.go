@@ -10,6 +10,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // maxTaskTurns is how many turns of a task are shown.
@@ -46,7 +47,7 @@ func (s *Store) tasks(ctx context.Context, page int, c conditions, count string)
 			return nil
 		}
 		c.add("s.turns > 0")
-		rows, err := r.Rows(`SELECT `+summaryColumns+`, l.session IS NOT NULL AND l.closed_at = 0 FROM `+sessionTables+`
+		rows, err := r.Rows(`SELECT `+summaryColumns+`, l.session IS NOT NULL AND l.closed_at = 0 FROM `+tables.SessionTables+`
 				LEFT JOIN live_session AS l ON l.session = s.id
 			WHERE s.id IN (SELECT s.id FROM session AS s`+c.where()+` ORDER BY s.ended_at DESC, s.id DESC LIMIT ? OFFSET ?)
 			ORDER BY s.ended_at DESC, s.id DESC`, append(c.args, PageSize, offset)...)
@@ -75,23 +76,23 @@ type task struct {
 }
 
 func scanTask(rows *sql.Rows) (task, error) {
-	var s session
+	var s tables.Session
 	var c document.Counts
 	var title string
 	var open bool
-	err := rows.Scan(append(s.fields(), &c.Turns, &c.Messages, &c.Calls, &c.Input, &c.Cached, &c.Output, &title, &open)...)
-	if s.title != "" {
-		title = s.title
+	err := rows.Scan(append(s.Fields(), &c.Turns, &c.Messages, &c.Calls, &c.Input, &c.Cached, &c.Output, &title, &open)...)
+	if s.Title != "" {
+		title = s.Title
 	}
-	id := episodeID(s)
+	id := tables.EpisodeID(s)
 	status := ambry.SessionIsClosed
 	if open {
 		status = ambry.SessionIsOpen
 	}
-	return task{session: s.id, Task: ambry.Task{
-		ID: id, MemoryIDs: []string{}, Turns: []ambry.TaskTurn{}, TurnCount: c.Turns, UpdatedAt: sqlite.Time(s.ended),
+	return task{session: s.ID, Task: ambry.Task{
+		ID: id, MemoryIDs: []string{}, Turns: []ambry.TaskTurn{}, TurnCount: c.Turns, UpdatedAt: sqlite.Time(s.Ended),
 		Episode: ambry.Episode{
-			ID: id, SessionID: s.external, Source: s.agent, Project: s.project, Status: status, Title: title, StartedAt: sqlite.Time(s.started),
+			ID: id, SessionID: s.External, Source: s.Agent, Project: s.Project, Status: status, Title: title, StartedAt: sqlite.Time(s.Started),
 		},
 	}}, err
 }
@@ -155,16 +156,16 @@ func (s *Store) Neighbours(ctx context.Context, id string) ([]ambry.Memory, erro
 		case err != nil:
 			return fmt.Errorf("read a memory: %w", err)
 		case !ok:
-			return notFound(id)
+			return tables.NotFound(id)
 		}
 		side := func(compare, order string) ([]ambry.Memory, error) {
-			rows, err := r.Rows(`SELECT `+memoryColumns+` FROM (SELECT x.id FROM turn AS x
+			rows, err := r.Rows(`SELECT `+tables.PublicColumns+` FROM (SELECT x.id FROM turn AS x
 					WHERE x.session = ? AND (x.at, x.start, x.id) `+compare+` (?, ?, ?)
 					ORDER BY x.at `+order+`, x.start `+order+`, x.id `+order+` LIMIT ?) AS near
 				JOIN turn AS t ON t.id = near.id JOIN memory AS m ON m.turn = t.id JOIN agent AS a ON a.id = m.agent
 				LEFT JOIN project AS p ON p.id = m.project LEFT JOIN session AS s ON s.id = m.session
 				LEFT JOIN source AS f ON f.id = t.source ORDER BY t.at, t.start, t.id`, session, at, start, turn, neighbours)
-			return sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return scanMemory(rows) })
+			return sqlite.Collect(rows, err, func(rows *sql.Rows) (ambry.Memory, error) { return tables.ScanPublic(rows) })
 		}
 		before, err := side("<", "DESC")
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // A turn that an agent told of while it happened is told of again by the agent's
@@ -18,7 +19,7 @@ import (
 const (
 	nearMs      = 2 * 60 * 1000  // the same request, another answer: the log was not complete
 	shortSaidMs = 10 * 60 * 1000 // the same short request and answer, such as "go on", in another session
-	longSaidMs  = dayMs          // the same request and answer
+	longSaidMs  = tables.DayMs   // the same request and answer
 )
 
 // request returns what a person asked in a turn.
@@ -82,14 +83,14 @@ func (t *tx) anyTold() (bool, error) {
 
 // toldTwin looks for the turn that an agent told of, of which d is what its log
 // says.
-func (t *tx) toldTwin(s session, d *draft) (liveTurn, bool, error) {
+func (t *tx) toldTwin(s tables.Session, d *draft) (liveTurn, bool, error) {
 	if d.turn.Part != 0 {
 		return liveTurn{}, false, nil
 	}
 	if any, err := t.anyTold(); err != nil || !any {
 		return liveTurn{}, false, err
 	}
-	own, err := liveTurnOf(t, s.id, d.turn.ID)
+	own, err := liveTurnOf(t, s.ID, d.turn.ID)
 	if err != nil {
 		return liveTurn{}, false, err
 	}
@@ -100,7 +101,7 @@ func (t *tx) toldTwin(s session, d *draft) (liveTurn, bool, error) {
 	if request == "" {
 		return liveTurn{}, false, nil
 	}
-	asked, said := askedOf(s.agent, d.body), saidOf(d.body)
+	asked, said := askedOf(s.Agent, d.body), saidOf(d.body)
 	st, err := t.w.statement(`SELECT ` + liveTurnColumns + ` FROM live_turn WHERE asked = ? AND state IN ('told', 'forgotten') ORDER BY id DESC LIMIT 64`)
 	if err != nil {
 		return liveTurn{}, false, fmt.Errorf("look for a turn that was told of: %w", err)
@@ -113,7 +114,7 @@ func (t *tx) toldTwin(s session, d *draft) (liveTurn, bool, error) {
 	var best liveTurn
 	for _, l := range all {
 		same := string(l.said) == string(said[0][:]) || string(l.said) == string(said[1][:])
-		if !l.isTwin(s.id, sqlite.Millis(d.body.Began()), request, same) {
+		if !l.isTwin(s.ID, sqlite.Millis(d.body.Began()), request, same) {
 			continue
 		}
 		if same {
@@ -128,7 +129,7 @@ func (t *tx) toldTwin(s session, d *draft) (liveTurn, bool, error) {
 
 // adopt makes a turn that an agent told of what the agent's log says of it. The
 // memory keeps its id.
-func (t *tx) adopt(s session, l liveTurn, d *draft) error {
+func (t *tx) adopt(s tables.Session, l liveTurn, d *draft) error {
 	if err := t.exec(`UPDATE turn SET key = ?, external = ?, part = ? WHERE id = ?`, d.key[:], d.turn.ID, d.turn.Part, l.turn); err != nil {
 		return fmt.Errorf("rename a turn: %w", err)
 	}
@@ -144,7 +145,7 @@ func (t *tx) adopt(s session, l liveTurn, d *draft) error {
 
 // meet makes one turn of two: one whose log was read before it said anything, and
 // one that the agent told of meanwhile. It reports whether there were two.
-func (t *tx) meet(s session, held heldTurn, d *draft) (outcome, bool, error) {
+func (t *tx) meet(s tables.Session, held heldTurn, d *draft) (outcome, bool, error) {
 	if any, err := t.anyTold(); err != nil || !any {
 		return left, false, err
 	}
@@ -179,20 +180,20 @@ const maxTwins = 500
 
 // readTwin returns the row of the turn that the log of an agent has told of
 // before the agent did, 0 if there is none.
-func (t *tx) readTwin(s session, l liveTurn, d *draft) (int64, error) {
-	held, ok, err := t.held(turnKey(s.agent, d.turn.ID, 0))
+func (t *tx) readTwin(s tables.Session, l liveTurn, d *draft) (int64, error) {
+	held, ok, err := t.held(turnKey(s.Agent, d.turn.ID, 0))
 	if err != nil {
 		return 0, err
 	}
 	if ok {
-		if held.session == s.id {
+		if held.session == s.ID {
 			if silent, err := t.silent(held); err != nil || !silent {
 				return held.id, err
 			}
 			return 0, t.dropTurn(held.id, held.session) // the log brings it again, as told
 		}
 		var one int
-		copied, err := sqlite.Found(t.Row(`SELECT 1 FROM copy WHERE turn = ? AND session = ?`, held.id, s.id).Scan(&one))
+		copied, err := sqlite.Found(t.Row(`SELECT 1 FROM copy WHERE turn = ? AND session = ?`, held.id, s.ID).Scan(&one))
 		if err != nil {
 			return 0, fmt.Errorf("look for a copy of a turn: %w", err)
 		}
@@ -204,7 +205,7 @@ func (t *tx) readTwin(s session, l liveTurn, d *draft) (int64, error) {
 }
 
 // readAlike is readTwin by what was said.
-func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
+func (t *tx) readAlike(s tables.Session, l liveTurn, d *draft) (int64, error) {
 	request := request(d.body)
 	if request == "" {
 		return 0, nil
@@ -213,7 +214,7 @@ func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
 		turn, session int64
 		packed        []byte
 	}
-	agent, err := t.agent(s.agent)
+	agent, err := t.agent(s.Agent)
 	if err != nil {
 		return 0, err
 	}
@@ -231,19 +232,19 @@ func (t *tx) readAlike(s session, l liveTurn, d *draft) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for a turn in the log: %w", err)
 	}
-	asked, said := askedOf(s.agent, d.body), saidOf(d.body)[0]
+	asked, said := askedOf(s.Agent, d.body), saidOf(d.body)[0]
 	best := int64(0)
 	for _, w := range twins {
 		b, err := t.w.store.unpacker.Unpack(w.packed)
 		if err != nil {
 			return 0, err
 		}
-		if askedOf(s.agent, b) != asked {
+		if askedOf(s.Agent, b) != asked {
 			continue
 		}
 		logged := saidOf(b)
 		same := said == logged[0] || said == logged[1]
-		l.session = s.id
+		l.session = s.ID
 		if !l.isTwin(w.session, sqlite.Millis(b.Began()), request, same) {
 			continue
 		}

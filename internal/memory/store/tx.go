@@ -7,6 +7,7 @@ import (
 
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // tx is what a job writes with. Its counts are added up and written at the end.
@@ -15,7 +16,7 @@ type tx struct {
 	ctx context.Context
 	now int64 // Unix milliseconds
 
-	tallies  map[cell]int64
+	tallies  map[tables.Cell]int64
 	days     map[int64]int64
 	sessions map[int64]document.Counts
 	entries  []entry
@@ -30,21 +31,13 @@ type tx struct {
 	told *bool // whether any turn was told of; nil before anybody asked
 }
 
-// cell is one combination that memories are counted by.
-type cell struct {
-	layer, status string
-	agent         int64
-	project       int64 // 0 for none
-	rule          string
-}
-
 // countMemory adds n memories that happened at a time.
-func (t *tx) countMemory(c cell, at, n int64) {
+func (t *tx) countMemory(c tables.Cell, at, n int64) {
 	if t.tallies == nil {
-		t.tallies, t.days = map[cell]int64{}, map[int64]int64{}
+		t.tallies, t.days = map[tables.Cell]int64{}, map[int64]int64{}
 	}
 	t.tallies[c] += n
-	t.days[dayOf(at)] += n
+	t.days[tables.DayOf(at)] += n
 }
 
 // countTurns adds to the counts of a session.
@@ -55,17 +48,6 @@ func (t *tx) countTurns(session int64, c document.Counts) {
 	t.sessions[session] = t.sessions[session].Add(c)
 }
 
-const dayMs = 24 * 60 * 60 * 1000
-
-// dayOf returns the day of a time in milliseconds, also before 1970.
-func dayOf(at int64) int64 {
-	day := at / dayMs
-	if at%dayMs < 0 {
-		day--
-	}
-	return day
-}
-
 // flush writes the counts.
 func (t *tx) flush() error {
 	for c, n := range t.tallies {
@@ -73,15 +55,15 @@ func (t *tx) flush() error {
 			continue
 		}
 		err := t.exec(`INSERT INTO tally (layer, status, agent, project, n) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET n = n + excluded.n`, c.layer, c.status, c.agent, c.project, n)
+			ON CONFLICT DO UPDATE SET n = n + excluded.n`, c.Layer, c.Status, c.Agent, c.Project, n)
 		if err != nil {
 			return fmt.Errorf("count memories: %w", err)
 		}
-		if c.rule == "" {
+		if c.Rule == "" {
 			continue
 		}
 		err = t.exec(`INSERT INTO learned_tally (rule, layer, status, agent, project, n) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET n = n + excluded.n`, c.rule, c.layer, c.status, c.agent, c.project, n)
+			ON CONFLICT DO UPDATE SET n = n + excluded.n`, c.Rule, c.Layer, c.Status, c.Agent, c.Project, n)
 		if err != nil {
 			return fmt.Errorf("count what was learned: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // unlearned notes that a turn is new or has changed, so that it is learned from.
@@ -125,7 +126,7 @@ func (s *Store) lessons(rows *sql.Rows, budget int) ([]Lesson, error) {
 func (t *tx) requeue(project int64, after int64, limit int) error {
 	t.queued = true
 	err := t.exec(`INSERT OR IGNORE INTO unlearned SELECT m.turn FROM memory AS m INDEXED BY memory_by_project_time
-		WHERE m.project IS ? AND m.created_at > ? AND m.turn IS NOT NULL ORDER BY m.created_at LIMIT ?`, null(project), after, limit)
+		WHERE m.project IS ? AND m.created_at > ? AND m.turn IS NOT NULL ORDER BY m.created_at LIMIT ?`, tables.Null(project), after, limit)
 	if err != nil {
 		return fmt.Errorf("note turns to learn from again: %w", err)
 	}

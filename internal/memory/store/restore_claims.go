@@ -5,40 +5,15 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
+	"ambry.dev/ambry/internal/memory/dump"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
 var errNoClaim = ambry.InvalidArgument.Errorf("a claim of the export has no key or no topic")
 
-// dumpClaims writes what was learned, with its evidence. Claims of one topic
-// stand together.
-func (d *dumper) dumpClaims() error {
-	return d.each(`SELECT c.id, c.key, c.topic, c.rule, c.layer, coalesce(p.path, ''), c.need, c.most, c.instead, c.title, c.body
-		FROM claim AS c LEFT JOIN project AS p ON p.id = c.project ORDER BY c.topic, c.key`, func(rows *sql.Rows) error {
-		var id int64
-		var c RecordClaim
-		err := rows.Scan(&id, (*[]byte)(&c.Key), (*[]byte)(&c.Topic), &c.Rule, &c.Layer, &c.Project, &c.Need, &c.Most, (*[]byte)(&c.Instead), &c.Title, &c.Body)
-		if err != nil {
-			return err
-		}
-		of, err := d.tx.QueryContext(d.ctx, `SELECT t.external, t.part, t.session, e.at, e.nth, e.sure, e.hash
-			FROM evidence AS e JOIN turn AS t ON t.id = e.turn WHERE e.claim = ? ORDER BY e.at, t.key`, id)
-		c.Evidence, err = sqlite.Collect(of, err, func(rows *sql.Rows) (e RecordEvidence, err error) {
-			var owner, at int64
-			err = rows.Scan(&e.ID, &e.Part, &owner, &at, &e.Nth, &e.Sure, (*[]byte)(&e.Hash))
-			e.Agent, e.At = d.sessions[owner].Agent, sqlite.Time(at)
-			return e, err
-		})
-		if err != nil {
-			return err
-		}
-		return d.json.Encode(Record{Claim: &c})
-	})
-}
-
 // restoreClaim restores what was learned, as far as its turns are here. Which claim of
 // its topic stands is decided when all records of a batch are there.
-func (r *restorer) restoreClaim(rec *RecordClaim) error {
+func (r *restorer) restoreClaim(rec *dump.Claim) error {
 	if len(rec.Key) != len(document.Digest{}) || len(rec.Topic) != len(Topic{}) {
 		return errNoClaim
 	}
@@ -49,7 +24,7 @@ func (r *restorer) restoreClaim(rec *RecordClaim) error {
 	}
 	type piece struct {
 		turn int64
-		RecordEvidence
+		dump.Evidence
 	}
 	var pieces []piece
 	for _, e := range rec.Evidence {
@@ -84,7 +59,7 @@ func (r *restorer) restoreClaim(rec *RecordClaim) error {
 	return nil
 }
 
-func (r *restorer) insertClaim(rec *RecordClaim) (int64, error) {
+func (r *restorer) insertClaim(rec *dump.Claim) (int64, error) {
 	project, err := r.project(rec.Project)
 	if err != nil {
 		return 0, err

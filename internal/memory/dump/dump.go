@@ -1,4 +1,4 @@
-package store
+package dump
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // dumpBuffer is how much is written at once.
@@ -19,13 +20,10 @@ const dumpBuffer = 256 << 10
 
 const cacheKiB = 8 << 10 // that the connection of an export may hold
 
-// Dump writes the memory as it is now as records, one a line. It reads one state
-// of it on a connection of its own; writes go on meanwhile.
-func (s *Store) Dump(ctx context.Context, out io.Writer) error {
-	if err := s.journal.flush(ctx); err != nil {
-		return err
-	}
-	db, err := sqlite.Connect(s.path, 1, map[string]string{"query_only": "ON", "cache_size": strconv.Itoa(-cacheKiB)})
+// Write writes the memory in a file as it is now as records, one a line. It reads
+// one state of it on a connection of its own; writes go on meanwhile.
+func Write(ctx context.Context, path string, bodies document.Unpacker, out io.Writer) error {
+	db, err := sqlite.Connect(path, 1, map[string]string{"query_only": "ON", "cache_size": strconv.Itoa(-cacheKiB)})
 	if err != nil {
 		return err
 	}
@@ -36,7 +34,7 @@ func (s *Store) Dump(ctx context.Context, out io.Writer) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	w := bufio.NewWriterSize(out, dumpBuffer)
-	d := &dumper{ctx: ctx, tx: tx, out: w, bodies: s.unpacker, json: json.NewEncoder(w), sessions: map[int64]Named{}}
+	d := &dumper{ctx: ctx, tx: tx, out: w, bodies: bodies, json: json.NewEncoder(w), sessions: map[int64]Named{}}
 	d.json.SetEscapeHTML(false)
 	if err := d.dump(); err != nil {
 		if ctx.Err() != nil {
@@ -60,7 +58,7 @@ type dumper struct {
 }
 
 func (d *dumper) dump() error {
-	if err := d.json.Encode(Record{Header: &RecordHeader{Format: RecordFormat, Version: RecordVersion, Schema: sqlite.SchemaVersion()}}); err != nil {
+	if err := d.json.Encode(Record{Header: &Header{Format: Format, Version: Version, Schema: sqlite.SchemaVersion()}}); err != nil {
 		return err
 	}
 	for _, part := range []func() error{
@@ -92,17 +90,17 @@ func (d *dumper) each(query string, do func(*sql.Rows) error) error {
 }
 
 func (d *dumper) dumpSessions() error {
-	err := d.each(`SELECT `+sessionColumns+` FROM `+sessionTables+` ORDER BY s.id`, func(rows *sql.Rows) error {
-		var s session
-		if err := rows.Scan(s.fields()...); err != nil {
+	err := d.each(`SELECT `+tables.SessionColumns+` FROM `+tables.SessionTables+` ORDER BY s.id`, func(rows *sql.Rows) error {
+		var s tables.Session
+		if err := rows.Scan(s.Fields()...); err != nil {
 			return err
 		}
-		d.sessions[s.id] = Named{Agent: s.agent, ID: s.external}
-		return d.json.Encode(Record{Session: &RecordSession{Session: ambry.Session{
-			ID: s.external, Agent: s.agent, ParentID: s.parent, Relation: ambry.Relation(s.relation), Title: s.title,
-			Cwd: s.cwd, Project: s.project, Branch: s.branch, Model: s.model, Version: s.version,
-			Background: s.background, Archived: s.archived, StartedAt: sqlite.Time(s.started), EndedAt: sqlite.Time(s.ended),
-		}, ToldAt: sqlite.Time(s.told)}})
+		d.sessions[s.ID] = Named{Agent: s.Agent, ID: s.External}
+		return d.json.Encode(Record{Session: &Session{Session: ambry.Session{
+			ID: s.External, Agent: s.Agent, ParentID: s.Parent, Relation: ambry.Relation(s.Relation), Title: s.Title,
+			Cwd: s.Cwd, Project: s.Project, Branch: s.Branch, Model: s.Model, Version: s.Version,
+			Background: s.Background, Archived: s.Archived, StartedAt: sqlite.Time(s.Started), EndedAt: sqlite.Time(s.Ended),
+		}, ToldAt: sqlite.Time(s.Told)}})
 	})
 	if err != nil {
 		return err
@@ -112,7 +110,7 @@ func (d *dumper) dumpSessions() error {
 		if err := rows.Scan(&id, &of); err != nil {
 			return err
 		}
-		return d.json.Encode(Record{Continuation: &RecordContinuation{Agent: d.sessions[id].Agent, Session: d.sessions[id].ID, Of: d.sessions[of].ID}})
+		return d.json.Encode(Record{Continuation: &Continuation{Agent: d.sessions[id].Agent, Session: d.sessions[id].ID, Of: d.sessions[of].ID}})
 	})
 }
 
@@ -121,7 +119,7 @@ func (d *dumper) dumpTurns() error {
 		FROM turn AS t LEFT JOIN source AS f ON f.id = t.source ORDER BY t.id`, func(rows *sql.Rows) error {
 		var id, owner, at int64
 		var copies int
-		var t RecordTurn
+		var t Turn
 		var packed sql.RawBytes
 		err := rows.Scan(&id, &t.ID, &t.Part, &owner, &at, &t.Source.Path, &t.Source.Line, &t.Source.Offset, &t.Source.End,
 			&t.Source.Row, (*[]byte)(&t.Hash), &copies, &packed)
@@ -140,7 +138,7 @@ func (d *dumper) dumpTurns() error {
 }
 
 // turn writes a turn whose body is JSON already: it has the names of a record.
-func (d *dumper) turn(t RecordTurn, encoded []byte) error {
+func (d *dumper) turn(t Turn, encoded []byte) error {
 	line, err := json.Marshal(t) // with "body":null as its end
 	if err != nil {
 		return err
@@ -163,14 +161,14 @@ func trimLine(encoded []byte) []byte {
 
 // sharedTurn writes a turn that several sessions hold. Its body in d.buf names
 // them by their rows.
-func (d *dumper) sharedTurn(id int64, t RecordTurn) error {
+func (d *dumper) sharedTurn(id int64, t Turn) error {
 	var b document.Body
 	if err := json.Unmarshal(d.buf, &b); err != nil {
 		return fmt.Errorf("decode a turn: %w", err)
 	}
 	rows, err := d.tx.QueryContext(d.ctx, `SELECT c.session, coalesce(f.path, ''), c.line, c.start, c.stop, c.row, c.hash
 		FROM copy AS c LEFT JOIN source AS f ON f.id = c.source WHERE c.turn = ? ORDER BY c.session`, id)
-	t.Copies, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (p RecordPlace, err error) {
+	t.Copies, err = sqlite.Collect(rows, err, func(rows *sql.Rows) (p Place, err error) {
 		var session int64
 		err = rows.Scan(&session, &p.Source.Path, &p.Source.Line, &p.Source.Offset, &p.Source.End, &p.Source.Row, (*[]byte)(&p.Hash))
 		p.Session = d.sessions[session].ID
@@ -179,7 +177,7 @@ func (d *dumper) sharedTurn(id int64, t RecordTurn) error {
 	if err != nil {
 		return err
 	}
-	t.Body = &RecordBody{At: b.At, Cwd: b.Cwd, Branch: b.Branch, Model: b.Model, Tokens: b.Tokens, Messages: make([]ambry.Message, len(b.Messages))}
+	t.Body = &Body{At: b.At, Cwd: b.Cwd, Branch: b.Branch, Model: b.Model, Tokens: b.Tokens, Messages: make([]ambry.Message, len(b.Messages))}
 	t.From = make([]string, len(b.Messages))
 	for i, m := range b.Messages {
 		t.Body.Messages[i] = m.Message
@@ -195,24 +193,24 @@ func (d *dumper) dumpMemories() error {
 			coalesce(t.session, 0), m.turn_ref, m.created_at, m.updated_at, m.version, m.edited, m.title, m.summary, m.tags, m.body, m.sum, m.rule
 		FROM memory AS m JOIN agent AS a ON a.id = m.agent LEFT JOIN project AS p ON p.id = m.project LEFT JOIN turn AS t ON t.id = coalesce(m.turn, m.origin)
 		ORDER BY m.id`, func(rows *sql.Rows) error {
-		var m RecordMemory
+		var m Memory
 		var session, owner, created, updated int64
 		var turn Named
 		var tags string
-		var note noted
+		var note tables.Noted
 		err := rows.Scan(&m.ID, &m.Layer, &m.Status, &m.Agent, &m.Project, &session, &turn.ID, &turn.Part, &owner, &m.TurnRef,
-			&created, &updated, &m.Version, &m.Edited, &m.Title, &m.Summary, &tags, &note.body, &note.sum, &m.Rule)
+			&created, &updated, &m.Version, &m.Edited, &m.Title, &m.Summary, &tags, &note.Body, &note.Sum, &m.Rule)
 		if err != nil {
 			return err
 		}
-		if m.Tags, err = parseTags(tags); err != nil {
+		if m.Tags, err = tables.ParseTags(tags); err != nil {
 			return err
 		}
-		text, err := note.text()
+		text, err := note.Text()
 		if err != nil {
 			return err
 		}
-		if note.body.Valid {
+		if note.Body.Valid {
 			m.Body = &text
 		}
 		m.CreatedAt, m.UpdatedAt = sqlite.Time(created), sqlite.Time(updated)
@@ -233,7 +231,7 @@ func (d *dumper) dumpMemories() error {
 
 func (d *dumper) dumpLive() error {
 	err := d.each(`SELECT session, key, opened_at, closed_at FROM live_session ORDER BY session`, func(rows *sql.Rows) error {
-		var l RecordLiveSession
+		var l LiveSession
 		var session, opened, closed int64
 		if err := rows.Scan(&session, &l.Key, &opened, &closed); err != nil {
 			return err
@@ -246,7 +244,7 @@ func (d *dumper) dumpLive() error {
 	}
 	return d.each(`SELECT l.session, l.external, l.state, coalesce(t.external, ''), coalesce(t.part, 0), coalesce(t.session, 0), l.query, l.started_at, l.asked, l.said
 		FROM live_turn AS l LEFT JOIN turn AS t ON t.id = l.turn ORDER BY l.id`, func(rows *sql.Rows) error {
-		var l RecordLiveTurn
+		var l LiveTurn
 		var session, owner, started int64
 		var turn Named
 		if err := rows.Scan(&session, &l.ID, &l.State, &turn.ID, &turn.Part, &owner, &l.Query, &started, (*[]byte)(&l.Asked), (*[]byte)(&l.Said)); err != nil {
@@ -263,7 +261,7 @@ func (d *dumper) dumpLive() error {
 
 func (d *dumper) dumpForgotten() error {
 	err := d.each(`SELECT public, turn, print, forgotten_at FROM tombstone ORDER BY public`, func(rows *sql.Rows) error {
-		var t RecordTombstone
+		var t Tombstone
 		var at int64
 		if err := rows.Scan(&t.ID, (*[]byte)(&t.Turn), (*[]byte)(&t.Print), &at); err != nil {
 			return err
@@ -275,7 +273,7 @@ func (d *dumper) dumpForgotten() error {
 		return err
 	}
 	return d.each(`SELECT print, forgotten_at FROM gone ORDER BY print`, func(rows *sql.Rows) error {
-		var g RecordGone
+		var g Gone
 		var at int64
 		if err := rows.Scan((*[]byte)(&g.Print), &at); err != nil {
 			return err
@@ -287,7 +285,7 @@ func (d *dumper) dumpForgotten() error {
 
 func (d *dumper) dumpUses() error {
 	err := d.each(`SELECT m.public, f.search, f.verdict, f.note, f.at FROM feedback AS f JOIN memory AS m ON m.id = f.memory ORDER BY f.memory, f.search`, func(rows *sql.Rows) error {
-		var f RecordFeedback
+		var f Feedback
 		var at int64
 		if err := rows.Scan(&f.Memory, &f.Search, &f.Verdict, &f.Note, &at); err != nil {
 			return err
@@ -299,7 +297,7 @@ func (d *dumper) dumpUses() error {
 		return err
 	}
 	return d.each(`SELECT m.public, u.shown, u.used, u.ignored, u.helpful, u.wrong, u.last_at FROM uses AS u JOIN memory AS m ON m.id = u.memory ORDER BY u.memory`, func(rows *sql.Rows) error {
-		var u RecordUses
+		var u Uses
 		var at int64
 		if err := rows.Scan(&u.Memory, &u.Shown, &u.Used, &u.Ignored, &u.Helpful, &u.Wrong, &at); err != nil {
 			return err
@@ -312,12 +310,38 @@ func (d *dumper) dumpUses() error {
 func (d *dumper) dumpCalls() error {
 	return d.each(`SELECT r.public, r.tool, a.name, r.session, r.turn, r.at, r.took, r.failed, r.input, r.output
 		FROM recall_log AS r JOIN agent AS a ON a.id = r.agent ORDER BY r.id`, func(rows *sql.Rows) error {
-		var c RecordCall
+		var c Call
 		var at int64
 		if err := rows.Scan(&c.ID, &c.Tool, &c.Agent, &c.Session, &c.Turn, &at, &c.Took, &c.Failed, (*[]byte)(&c.Input), (*[]byte)(&c.Output)); err != nil {
 			return err
 		}
 		c.At = sqlite.Time(at)
 		return d.json.Encode(Record{Call: &c})
+	})
+}
+
+// dumpClaims writes what was learned, with its evidence. Claims of one topic
+// stand together.
+func (d *dumper) dumpClaims() error {
+	return d.each(`SELECT c.id, c.key, c.topic, c.rule, c.layer, coalesce(p.path, ''), c.need, c.most, c.instead, c.title, c.body
+		FROM claim AS c LEFT JOIN project AS p ON p.id = c.project ORDER BY c.topic, c.key`, func(rows *sql.Rows) error {
+		var id int64
+		var c Claim
+		err := rows.Scan(&id, (*[]byte)(&c.Key), (*[]byte)(&c.Topic), &c.Rule, &c.Layer, &c.Project, &c.Need, &c.Most, (*[]byte)(&c.Instead), &c.Title, &c.Body)
+		if err != nil {
+			return err
+		}
+		of, err := d.tx.QueryContext(d.ctx, `SELECT t.external, t.part, t.session, e.at, e.nth, e.sure, e.hash
+			FROM evidence AS e JOIN turn AS t ON t.id = e.turn WHERE e.claim = ? ORDER BY e.at, t.key`, id)
+		c.Evidence, err = sqlite.Collect(of, err, func(rows *sql.Rows) (e Evidence, err error) {
+			var owner, at int64
+			err = rows.Scan(&e.ID, &e.Part, &owner, &at, &e.Nth, &e.Sure, (*[]byte)(&e.Hash))
+			e.Agent, e.At = d.sessions[owner].Agent, sqlite.Time(at)
+			return e, err
+		})
+		if err != nil {
+			return err
+		}
+		return d.json.Encode(Record{Claim: &c})
 	})
 }

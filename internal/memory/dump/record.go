@@ -1,4 +1,6 @@
-package store
+// Package dump is the memory as text: its records, one a line, and how they are
+// read from the file of a memory. Taking them in again is for package store.
+package dump
 
 import (
 	"encoding/hex"
@@ -9,75 +11,75 @@ import (
 	"ambry.dev/ambry"
 )
 
-// RecordVersion is the version of the lines that [Store.Dump] writes. It grows
+// Version is the version of the lines that [Write] writes. It grows
 // when an older program could not read them rightly.
-const RecordVersion = 1
+const Version = 1
 
 // Record is a line of an export: exactly one of its fields is set. See
 // docs/reference/export.md.
 type Record struct {
-	Header       *RecordHeader       `json:"header,omitempty"`
-	Session      *RecordSession      `json:"session,omitempty"`
-	Continuation *RecordContinuation `json:"continuation,omitempty"`
-	Turn         *RecordTurn         `json:"turn,omitempty"`
-	Memory       *RecordMemory       `json:"memory,omitempty"`
-	Claim        *RecordClaim        `json:"claim,omitempty"`
-	LiveSession  *RecordLiveSession  `json:"liveSession,omitempty"`
-	LiveTurn     *RecordLiveTurn     `json:"liveTurn,omitempty"`
-	Tombstone    *RecordTombstone    `json:"tombstone,omitempty"`
-	Gone         *RecordGone         `json:"gone,omitempty"`
-	Feedback     *RecordFeedback     `json:"feedback,omitempty"`
-	Uses         *RecordUses         `json:"uses,omitempty"`
-	Call         *RecordCall         `json:"call,omitempty"`
+	Header       *Header       `json:"header,omitempty"`
+	Session      *Session      `json:"session,omitempty"`
+	Continuation *Continuation `json:"continuation,omitempty"`
+	Turn         *Turn         `json:"turn,omitempty"`
+	Memory       *Memory       `json:"memory,omitempty"`
+	Claim        *Claim        `json:"claim,omitempty"`
+	LiveSession  *LiveSession  `json:"liveSession,omitempty"`
+	LiveTurn     *LiveTurn     `json:"liveTurn,omitempty"`
+	Tombstone    *Tombstone    `json:"tombstone,omitempty"`
+	Gone         *Gone         `json:"gone,omitempty"`
+	Feedback     *Feedback     `json:"feedback,omitempty"`
+	Uses         *Uses         `json:"uses,omitempty"`
+	Call         *Call         `json:"call,omitempty"`
 }
 
-// RecordHeader is the first line.
-type RecordHeader struct {
-	Format  string `json:"format"` // RecordFormat
+// Header is the first line.
+type Header struct {
+	Format  string `json:"format"` // Format
 	Version int    `json:"version"`
 	Schema  int    `json:"schema"`
 }
 
-// RecordFormat is what a header calls the lines.
-const RecordFormat = "ambry-memory"
+// Format is what a header calls the lines.
+const Format = "ambry-memory"
 
-// RecordSession is a session.
-type RecordSession struct {
+// Session is a session.
+type Session struct {
 	ambry.Session
 	ToldAt time.Time `json:"toldAt,omitzero"` // how recent title, model and version are
 }
 
-// RecordContinuation says that turns of one session are owned by another.
-type RecordContinuation struct {
+// Continuation says that turns of one session are owned by another.
+type Continuation struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session"`
 	Of      string `json:"of"`
 }
 
-// RecordPlace is a session that holds a turn, and where it has it.
-type RecordPlace struct {
+// Place is a session that holds a turn, and where it has it.
+type Place struct {
 	Session string       `json:"session"`
 	Source  ambry.Source `json:"source,omitzero"`
 	Hash    Hex          `json:"hash"`
 }
 
-// RecordTurn is a turn. Its copies are the sessions that hold it, if more than
+// Turn is a turn. Its copies are the sessions that hold it, if more than
 // its owner do.
-type RecordTurn struct {
-	Agent   string        `json:"agent"`
-	Session string        `json:"session"`
-	ID      string        `json:"id"`
-	Part    int           `json:"part,omitempty"`
-	At      time.Time     `json:"at,omitzero"`
-	Source  ambry.Source  `json:"source,omitzero"`
-	Hash    Hex           `json:"hash"`
-	Copies  []RecordPlace `json:"copies,omitempty"`
-	From    []string      `json:"from,omitempty"` // of each message, the session whose copy it is from; "" for the owner
-	Body    *RecordBody   `json:"body"`
+type Turn struct {
+	Agent   string       `json:"agent"`
+	Session string       `json:"session"`
+	ID      string       `json:"id"`
+	Part    int          `json:"part,omitempty"`
+	At      time.Time    `json:"at,omitzero"`
+	Source  ambry.Source `json:"source,omitzero"`
+	Hash    Hex          `json:"hash"`
+	Copies  []Place      `json:"copies,omitempty"`
+	From    []string     `json:"from,omitempty"` // of each message, the session whose copy it is from; "" for the owner
+	Body    *Body        `json:"body"`
 }
 
-// RecordBody is what was said in a turn.
-type RecordBody struct {
+// Body is what was said in a turn.
+type Body struct {
 	At       time.Time       `json:"at,omitzero"`
 	Cwd      string          `json:"cwd,omitempty"`
 	Branch   string          `json:"branch,omitempty"`
@@ -86,8 +88,8 @@ type RecordBody struct {
 	Messages []ambry.Message `json:"messages"`
 }
 
-// RecordMemory is a memory. The text of one that is the trace of a turn is there.
-type RecordMemory struct {
+// Memory is a memory. The text of one that is the trace of a turn is there.
+type Memory struct {
 	ID        string    `json:"id"`
 	Layer     string    `json:"layer"`
 	Status    string    `json:"status"`
@@ -108,24 +110,24 @@ type RecordMemory struct {
 	Origin    *Named    `json:"origin,omitempty"` // the turn it was learned from
 }
 
-// RecordClaim is something that turns say, by the rules of package learn. The
+// Claim is something that turns say, by the rules of package learn. The
 // memory that it is has an id made of its layer and key.
-type RecordClaim struct {
-	Key      Hex              `json:"key"`
-	Topic    Hex              `json:"topic"`
-	Rule     string           `json:"rule"`
-	Layer    string           `json:"layer"`
-	Project  string           `json:"project,omitempty"`
-	Need     int64            `json:"need"`
-	Most     bool             `json:"most,omitempty"`
-	Instead  Hex              `json:"instead,omitempty"`
-	Title    string           `json:"title,omitempty"`
-	Body     string           `json:"body,omitempty"`
-	Evidence []RecordEvidence `json:"evidence"`
+type Claim struct {
+	Key      Hex        `json:"key"`
+	Topic    Hex        `json:"topic"`
+	Rule     string     `json:"rule"`
+	Layer    string     `json:"layer"`
+	Project  string     `json:"project,omitempty"`
+	Need     int64      `json:"need"`
+	Most     bool       `json:"most,omitempty"`
+	Instead  Hex        `json:"instead,omitempty"`
+	Title    string     `json:"title,omitempty"`
+	Body     string     `json:"body,omitempty"`
+	Evidence []Evidence `json:"evidence"`
 }
 
-// RecordEvidence is a turn that says so.
-type RecordEvidence struct {
+// Evidence is a turn that says so.
+type Evidence struct {
 	Named
 	At   time.Time `json:"at,omitzero"`
 	Nth  int64     `json:"nth,omitempty"`
@@ -140,16 +142,16 @@ type Named struct {
 	Part  int    `json:"part,omitempty"`
 }
 
-// RecordLiveSession is a session that an agent opened.
-type RecordLiveSession struct {
+// LiveSession is a session that an agent opened.
+type LiveSession struct {
 	Session  Named     `json:"session"`
 	Key      string    `json:"key,omitempty"`
 	OpenedAt time.Time `json:"openedAt,omitzero"`
 	ClosedAt time.Time `json:"closedAt,omitzero"`
 }
 
-// RecordLiveTurn is a turn that an agent told of.
-type RecordLiveTurn struct {
+// LiveTurn is a turn that an agent told of.
+type LiveTurn struct {
 	Session   Named     `json:"session"`
 	ID        string    `json:"id"`
 	State     string    `json:"state"`
@@ -160,22 +162,22 @@ type RecordLiveTurn struct {
 	Said      Hex       `json:"said,omitempty"`
 }
 
-// RecordTombstone is what is known of a memory that was forgotten.
-type RecordTombstone struct {
+// Tombstone is what is known of a memory that was forgotten.
+type Tombstone struct {
 	ID          string    `json:"id"`
 	Turn        Hex       `json:"turn,omitempty"`
 	Print       Hex       `json:"print,omitempty"`
 	ForgottenAt time.Time `json:"forgottenAt,omitzero"`
 }
 
-// RecordGone is the digest of something else that was forgotten.
-type RecordGone struct {
+// Gone is the digest of something else that was forgotten.
+type Gone struct {
 	Print       Hex       `json:"print"`
 	ForgottenAt time.Time `json:"forgottenAt,omitzero"`
 }
 
-// RecordFeedback is what somebody said of a memory.
-type RecordFeedback struct {
+// Feedback is what somebody said of a memory.
+type Feedback struct {
 	Memory  string    `json:"memory"`
 	Search  string    `json:"search,omitempty"`
 	Verdict string    `json:"verdict"`
@@ -183,15 +185,15 @@ type RecordFeedback struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
-// RecordUses counts what became of a memory.
-type RecordUses struct {
+// Uses counts what became of a memory.
+type Uses struct {
 	Memory string `json:"memory"`
 	ambry.Uses
 	LastAt time.Time `json:"lastAt,omitzero"`
 }
 
-// RecordCall is something that was asked.
-type RecordCall struct {
+// Call is something that was asked.
+type Call struct {
 	ID      string          `json:"id"`
 	Tool    string          `json:"tool"`
 	Agent   string          `json:"agent,omitempty"`

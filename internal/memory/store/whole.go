@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"io"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/dump"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -15,6 +17,14 @@ func (s *Store) Backup(ctx context.Context) (ambry.BackupMade, error) {
 		s.log.Info("memory backed up", "file", made.Name, "bytes", made.Bytes)
 	}
 	return made, err
+}
+
+// Dump writes the memory as it is now as records, one a line; see [dump.Write].
+func (s *Store) Dump(ctx context.Context, out io.Writer) error {
+	if err := s.journal.flush(ctx); err != nil {
+		return err
+	}
+	return dump.Write(ctx, s.path, s.unpacker, out)
 }
 
 // Checked is what a look at a memory's file found.
