@@ -355,7 +355,7 @@ func (b *bench) starts(ctx context.Context, data string) error {
 			if err := s.settle(ctx); err != nil {
 				return err
 			}
-			time.Sleep(5 * time.Second)
+			time.Sleep(time.Minute) // what a start leaves to be done is done
 			before := s.busy()
 			time.Sleep(time.Minute)
 			idle, u := s.busy()-before, s.withShared(s.usage())
