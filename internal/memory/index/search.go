@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 	"sync"
@@ -57,16 +56,7 @@ func (x *Index) Search(q Query, limit int) (hits []Hit, total int, err error) {
 	if limit == 0 && q.counts() {
 		return nil, s.found, nil
 	}
-	best := &top{limit: limit}
-	for i := range s.parts {
-		n, err := s.part(i, best)
-		if err != nil {
-			return nil, 0, err
-		}
-		total += n
-	}
-	slices.SortFunc(best.hits, Hit.compare)
-	return best.hits, total, nil
+	return s.best(limit)
 }
 
 // Among returns those of some documents that a query asks for, in their order,
@@ -121,9 +111,9 @@ type search struct {
 	all   []posting // the lists of all units, part after part
 	ends  []int     // where each ends
 	some  []posting
-	sums  []float32
-	met   []uint32 // places of the part at hand that have a sum
-	found int      // postings of the first unit
+	found int // postings of the first unit
+
+	scorers []*scorer
 }
 
 // unit is a term that a document is scored by, or several that count as one.
@@ -147,8 +137,8 @@ func (s *search) giveBack() {
 	if cap(s.some) > maxKept {
 		s.some = nil
 	}
-	if cap(s.met) > maxKept {
-		s.met = nil
+	for _, c := range s.scorers {
+		c.giveBack()
 	}
 	lent.Put(s)
 }
@@ -247,71 +237,6 @@ func (s *search) listOf(part, unit int) []posting {
 	return s.all[from:s.ends[i]]
 }
 
-// part scores the documents of a part and returns how many there are.
-func (s *search) part(i int, best *top) (total int, err error) {
-	d := s.parts[i].docs()
-	if len(d.ids) == 0 {
-		return 0, nil
-	}
-	mask, err := s.mask(i)
-	if err != nil {
-		return 0, err
-	}
-	s.sums = slices.Grow(s.sums[:0], len(d.ids))[:len(d.ids)] // all 0
-	defer s.clear()
-	timed := s.query.From != 0 || s.query.Before != 0
-	see := func(place uint32) {
-		if mask != nil && !mask.has(place) || timed && !s.query.during(d.at[place]) {
-			return
-		}
-		total++
-		if score := float64(s.sums[place]); score >= best.least {
-			best.offer(Hit{Doc: d.ids[place], At: d.at[place], Score: score})
-		}
-	}
-	if len(s.units) == 0 {
-		for place := range uint32(len(d.ids)) {
-			if !d.dead.has(place) {
-				see(place)
-			}
-		}
-		return total, nil
-	}
-	s.score(i, d)
-	for _, place := range s.met {
-		see(place)
-	}
-	return total, nil
-}
-
-// clear makes all sums 0 again, without looking at all of them if a few are not.
-func (s *search) clear() {
-	if len(s.met) > len(s.sums)/8 {
-		clear(s.sums)
-	} else {
-		for _, place := range s.met {
-			s.sums[place] = 0
-		}
-	}
-	s.met = s.met[:0]
-}
-
-// score adds up what the units say, and notes which documents they are in.
-func (s *search) score(part int, d *documents) {
-	average := float32(s.index.size) / float32(max(s.index.live, 1))
-	s.met = s.met[:0]
-	for i, u := range s.units {
-		for _, p := range s.listOf(part, i) {
-			doc, weight := p.doc(), p.weight()
-			norm := k1 * (1 - b + b*float32(d.sizes[doc])/average)
-			if s.sums[doc] == 0 {
-				s.met = append(s.met, doc)
-			}
-			s.sums[doc] += max(u.count*weight*(k1+1)/(weight+norm), math.SmallestNonzeroFloat32)
-		}
-	}
-}
-
 // mask returns the documents that are asked for beside what they are scored by;
 // nil if all are.
 func (s *search) mask(part int) (bits, error) {
@@ -389,36 +314,5 @@ func (s *search) having(part int, terms []string, n int) (bits, error) {
 func mark(to bits, list []posting) {
 	for _, p := range list {
 		to.set(p.doc())
-	}
-}
-
-// top keeps the best hits; the worst of them is the first.
-type top struct {
-	limit int
-	hits  []Hit
-	least float64 // what scores less is not among them
-}
-
-func (t *top) Len() int           { return len(t.hits) }
-func (t *top) Less(i, j int) bool { return t.hits[j].better(t.hits[i]) }
-func (t *top) Swap(i, j int)      { t.hits[i], t.hits[j] = t.hits[j], t.hits[i] }
-func (t *top) Push(h any)         { t.hits = append(t.hits, h.(Hit)) }
-func (t *top) Pop() any           { panic("top: never asked for") }
-
-func (t *top) offer(h Hit) {
-	switch {
-	case len(t.hits) < t.limit:
-		heap.Push(t, h)
-		t.raise()
-	case t.limit > 0 && h.better(t.hits[0]):
-		t.hits[0] = h
-		heap.Fix(t, 0)
-		t.raise()
-	}
-}
-
-func (t *top) raise() {
-	if len(t.hits) == t.limit {
-		t.least = t.hits[0].Score
 	}
 }
