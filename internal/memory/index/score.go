@@ -23,11 +23,14 @@ type span struct {
 	from, to uint32
 }
 
-// best scores all documents and returns the best and how many there are. They are
-// scored on several cores; a document has the same score and the same place on
-// any number of them.
-func (s *search) best(limit int) ([]Hit, int, error) {
-	workers := min(runtime.GOMAXPROCS(0), maxScorers, len(s.all)/minSpanWorth+1)
+// scorersFor is on how many cores so many postings are worth to be scored.
+func scorersFor(postings int) int {
+	return min(runtime.GOMAXPROCS(0), maxScorers, postings/minSpanWorth+1)
+}
+
+// best scores all documents and returns the best and how many there are. A
+// document has the same score and the same place with any number of workers.
+func (s *search) best(limit, workers int) ([]Hit, int, error) {
 	spans, err := s.spans(workers)
 	if err != nil {
 		return nil, 0, err

@@ -56,7 +56,7 @@ func (x *Index) Search(q Query, limit int) (hits []Hit, total int, err error) {
 	if limit == 0 && q.counts() {
 		return nil, s.found, nil
 	}
-	return s.best(limit)
+	return s.best(limit, scorersFor(len(s.all)))
 }
 
 // Among returns those of some documents that a query asks for, in their order,

@@ -12,7 +12,7 @@ import (
 // gains nothing (measured, ADR 0002), counts as memory of the process, and turns
 // a disk error into a crash.
 const (
-	writerCacheKiB  = 8 << 10
+	writerCacheKiB  = 6 << 10
 	checkpointPages = 4 << 10  // of 4 KiB: the log is moved into the file at 16 MB
 	logLimitBytes   = 32 << 20 // and cut to this once it is empty
 )
