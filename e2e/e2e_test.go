@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 
 // patience is how long a script waits for something that is about to happen. It
 // is long because machines that run tests are busy; nothing waits for it to pass.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // setup gives a script a person's home directory, and takes down at the end
 // what it left running.

@@ -134,7 +134,7 @@ match from local for domain "example.org" action "keep"
 // await waits for something that another process does.
 func (b *mailbox) await(ctx context.Context, t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			t.Fatalf("it never happened that %s", what)
 		}

@@ -239,7 +239,7 @@ func TestABusyDatabaseIsAnErrorAndNotEmpty(t *testing.T) {
 	exec(t, db, "CREATE TABLE said (id INTEGER PRIMARY KEY, text TEXT)")
 	exec(t, db, "BEGIN EXCLUSIVE")
 	src := databaseSource(t, path)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	items := 0
 	for item, err := range rows.Read(ctx, src, agent.Mark{}) {

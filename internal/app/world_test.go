@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what is about to happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // running is a whole service but for the memory runtime, which is the test's.
 type running struct {

@@ -90,7 +90,7 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 	if err := holder.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	long, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	long, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	l, err := home.AcquireWithin(long, path)
 	if err != nil {

@@ -102,7 +102,7 @@ func TestSessionsInUseStay(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	streams[5].Body.Close()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for s.ask("POST", hello("2025-06-18")).status != 200 { // once the server knows that the stream is gone
 		if time.Now().After(deadline) {
 			t.Fatal("there is no room after a stream ended")
@@ -112,7 +112,7 @@ func TestSessionsInUseStay(t *testing.T) {
 	// The end of the service ends the streams at once.
 	begin := time.Now()
 	s.stop()
-	if took := time.Since(begin); took > 2*time.Second {
+	if took := time.Since(begin); took >= grace {
 		t.Errorf("stopping took %v", took)
 	}
 	for i, resp := range streams {
@@ -134,7 +134,7 @@ func TestAStreamGoesOnWhereItBroke(t *testing.T) {
 
 	// The server learns a moment later that nobody reads; until then the stream is taken.
 	free := func(last string) *http.Response {
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for {
 			got := s.open("GET", "", "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25", "Last-Event-ID", last)
 			if got.StatusCode != http.StatusConflict || time.Now().After(deadline) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/mcp"
@@ -28,6 +29,9 @@ type site struct {
 	bridge *mcp.Bridge
 	stop   func()
 }
+
+// grace is how long requests may take to end when the service does.
+const grace = time.Minute
 
 func serve(t testing.TB, m mcp.Memory) *site {
 	t.Helper()
@@ -49,7 +53,7 @@ func serve(t testing.TB, m mcp.Memory) *site {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- (&web.Server{Handler: handler}).Serve(ctx, ln) }()
+	go func() { ended <- (&web.Server{Handler: handler, Grace: grace}).Serve(ctx, ln) }()
 	var stopped bool
 	s.stop = func() {
 		if stopped {

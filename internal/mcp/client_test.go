@@ -42,7 +42,7 @@ func (h *heard) options() *sdk.ClientOptions {
 // has waits for some progress and some log messages.
 func (h *heard) has(t *testing.T, progress, logs int) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		h.mu.Lock()
 		gotProgress, gotLogs := len(h.progress), len(h.logs)

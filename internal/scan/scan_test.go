@@ -1,6 +1,7 @@
 package scan_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -69,7 +70,7 @@ func TestScanOfUnknownSource(t *testing.T) {
 func TestOneScanAtATime(t *testing.T) {
 	w := newWorld(t)
 	release := make(chan struct{})
-	w.memory.before = func(int) error { <-release; return nil }
+	w.memory.before = func(context.Context, int) error { <-release; return nil }
 	w.run()
 	w.write(".one/a.jsonl", 1, 1)
 	started, err := w.Start(ambry.ScanRequest{})
@@ -98,10 +99,10 @@ func TestStoppedScanGoesOn(t *testing.T) {
 		want = append(want, turns(path, 1, 100)...)
 	}
 	hold := make(chan struct{}, 1)
-	w.memory.before = func(n int) error {
+	w.memory.before = func(ctx context.Context, n int) error {
 		if n == 2 {
 			hold <- struct{}{}
-			time.Sleep(20 * time.Millisecond)
+			<-ctx.Done()
 		}
 		return nil
 	}
@@ -153,7 +154,7 @@ func TestBrokenFileStopsNothing(t *testing.T) {
 
 func TestRuntimeThatComesBack(t *testing.T) {
 	w := newWorld(t)
-	w.memory.before = func(n int) error {
+	w.memory.before = func(_ context.Context, n int) error {
 		if n <= 2 {
 			return ambry.MemoryUnavailable.Errorf("starting")
 		}
@@ -169,7 +170,7 @@ func TestRuntimeThatComesBack(t *testing.T) {
 
 func TestFullDiskEndsTheScanAndMovesNoMark(t *testing.T) {
 	w := newWorld(t)
-	w.memory.before = func(n int) error {
+	w.memory.before = func(_ context.Context, n int) error {
 		if n == 1 {
 			return ambry.StorageFull.Errorf("the disk is full")
 		}

@@ -1,6 +1,7 @@
 package scan_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,7 +107,7 @@ func TestConsentAndThenAScanReadsOnce(t *testing.T) {
 func TestUnaskedScanMakesWay(t *testing.T) {
 	w := newWorld(t)
 	held, release := make(chan struct{}, 8), make(chan struct{})
-	w.memory.before = func(int) error {
+	w.memory.before = func(context.Context, int) error {
 		held <- struct{}{}
 		<-release
 		return nil

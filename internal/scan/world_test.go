@@ -62,7 +62,7 @@ type memory struct {
 	mu      sync.Mutex
 	turns   map[string]string
 	imports int
-	before  func(n int) error // called before each import
+	before  func(ctx context.Context, n int) error // called before each import
 }
 
 func (m *memory) Import(ctx context.Context, cs []redact.Conversation) (ambry.Imported, error) {
@@ -70,7 +70,7 @@ func (m *memory) Import(ctx context.Context, cs []redact.Conversation) (ambry.Im
 	defer m.mu.Unlock()
 	m.imports++
 	if m.before != nil {
-		if err := m.before(m.imports); err != nil {
+		if err := m.before(ctx, m.imports); err != nil {
 			return ambry.Imported{}, err
 		}
 	}
@@ -335,7 +335,7 @@ func (w *world) ended(job string) ambry.ScanCompletion {
 
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("it never happens that %s", what)
 		}

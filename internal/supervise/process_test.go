@@ -177,7 +177,12 @@ func plainParent() error {
 	return cmd.Wait()
 }
 
-// config runs a child of this binary, with times for tests.
+// patience is how long something may take that has to happen. It is only waited
+// for when it does not.
+const patience = time.Minute
+
+// config runs a child of this binary, with times for tests. How long a healthy
+// child takes is left to the machine.
 func config(role string, tell hello) supervise.Config[answer] {
 	return supervise.Config[answer]{
 		Name:    "test child",
@@ -186,8 +191,8 @@ func config(role string, tell hello) supervise.Config[answer] {
 		Hello:   tell,
 		Probe:   func(ctx context.Context, a answer) error { return greet(ctx, a.Addr, tell.Token) },
 		Timing: supervise.Timing{
-			Handshake: 10 * time.Second, ProbeEvery: 20 * time.Millisecond, ProbeTimeout: 300 * time.Millisecond,
-			Grace: 10 * time.Second, Stable: time.Hour,
+			Handshake: patience, ProbeEvery: 20 * time.Millisecond, ProbeTimeout: patience,
+			Grace: patience, Stable: time.Hour,
 			Backoff: 5 * time.Millisecond, Pace: 20 * time.Millisecond, Jitter: time.Millisecond,
 		},
 	}
@@ -243,7 +248,7 @@ func run(t *testing.T, cfg supervise.Config[answer]) *running {
 // until returns the next state of a health.
 func (r *running) until(health ambry.HealthState) supervise.State {
 	r.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	for {
 		select {
 		case s := <-r.states:
@@ -280,7 +285,7 @@ func exists(path string) bool {
 // gone waits until nobody listens at addr.
 func gone(t *testing.T, addr string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			return

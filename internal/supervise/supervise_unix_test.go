@@ -4,23 +4,40 @@ package supervise_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/supervise"
 )
 
-func TestHungChildIsReplaced(t *testing.T) {
-	cfg := config("good", hello{Token: "t"})
+// suspicious is a config whose children are well until one is said to hang: that
+// one is asked, and has little time to answer.
+func suspicious() (cfg supervise.Config[answer], hangs *atomic.Int64) {
+	cfg, hangs = config("good", hello{Token: "t"}), &atomic.Int64{}
 	cfg.Timing.ProbeTimeout = 100 * time.Millisecond
+	cfg.Probe = func(ctx context.Context, a answer) error {
+		if int64(a.PID) != hangs.Load() {
+			return nil
+		}
+		return greet(ctx, a.Addr, "t")
+	}
+	return cfg, hangs
+}
+
+func TestHungChildIsReplaced(t *testing.T) {
+	cfg, hangs := suspicious()
 	r := run(t, cfg)
 	first := r.ok()
 	signal(t, first.PID, syscall.SIGSTOP)
+	hangs.Store(int64(first.PID))
 	s := r.until(ambry.HealthUnavailable)
 	if _, ok := r.Current(); ok {
 		t.Error("a child that hangs is still offered")
@@ -33,13 +50,25 @@ func TestHungChildIsReplaced(t *testing.T) {
 }
 
 func TestHungChildThatWakesUpIsKept(t *testing.T) {
-	cfg := config("good", hello{Token: "t"})
-	cfg.Timing.ProbeTimeout = 400 * time.Millisecond
+	cfg, hangs := suspicious()
+	ask, asked, awake := cfg.Probe, 0, make(chan struct{})
+	cfg.Probe = func(ctx context.Context, a answer) error {
+		if hangs.Load() != 0 {
+			asked++
+		}
+		if asked > 2 { // it is unavailable, and may wake up
+			<-awake
+			ctx = context.WithoutCancel(ctx)
+		}
+		return ask(ctx, a)
+	}
 	r := run(t, cfg)
 	first := r.ok()
 	signal(t, first.PID, syscall.SIGSTOP)
+	hangs.Store(int64(first.PID))
 	r.until(ambry.HealthUnavailable)
 	signal(t, first.PID, syscall.SIGCONT)
+	close(awake)
 	if second := r.ok(); second.PID != first.PID {
 		t.Error("it was replaced")
 	}

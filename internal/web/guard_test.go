@@ -226,7 +226,7 @@ func TestGuardAnswersBeforeTheBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetDeadline(time.Now().Add(3 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 		fmt.Fprintf(conn, "POST /api/echo/x HTTP/1.1\r\nHost: %s\r\n%sContent-Length: 1073741824\r\n\r\n{", s.addr, headers)
 		answer, err := io.ReadAll(conn)
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 4") {

@@ -140,7 +140,7 @@ func (s *server) raw(lines string) reply {
 		s.t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	written := make(chan struct{})
 	go func() {
 		defer close(written)

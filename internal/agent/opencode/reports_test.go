@@ -164,7 +164,7 @@ func TestReport59ABusyDatabaseIsAnError(t *testing.T) {
 	s.ask("ses_a", "m1", "one")
 	tree := scatter(t, s.home, "ses_a", "as the tree has it")
 	s.exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE`)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := failure(t, s.source()); !strings.Contains(err.Error(), "locked") {
 		t.Errorf("got %v", err)

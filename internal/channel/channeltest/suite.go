@@ -74,7 +74,7 @@ type World struct {
 
 // patience is how long something may take that has to happen. It is only waited
 // for when it does not.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 var validID = regexp.MustCompile(`^[a-z][a-z0-9-]{1,31}$`)
 

@@ -232,7 +232,7 @@ func (b *table) clear() {
 func settled(count func() int) int {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience / 3); time.Now().Before(end); <-tick.C {
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
 		if count() == 0 {
 			return 0
 		}

@@ -1,11 +1,13 @@
 package remote_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -263,9 +265,10 @@ func raw(answer string) func(*testing.T) string {
 				if err != nil {
 					return
 				}
-				_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // a small request is there by then
-				_, _ = io.Copy(io.Discard, conn)
-				_, _ = conn.Write([]byte(answer))
+				if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+					_, _ = io.Copy(io.Discard, r.Body)
+					_, _ = conn.Write([]byte(answer))
+				}
 				_ = conn.Close()
 			}
 		}()
@@ -305,17 +308,36 @@ func (s slow) Search(ctx context.Context, _ ambry.Query) (ambry.Answer, error) {
 	return ambry.Answer{}, ctx.Err()
 }
 
+// due is a context whose time is over when a test says so.
+type due struct {
+	context.Context
+	over chan struct{}
+}
+
+func (d due) Done() <-chan struct{} { return d.over }
+
+func (d due) Err() error {
+	select {
+	case <-d.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestSlowMemory(t *testing.T) {
 	m := slow{asked: make(chan struct{}, 2)}
 	there, _ := wall(t, m)
 
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	short := due{t.Context(), make(chan struct{})}
+	go func() {
+		<-m.asked
+		close(short.over)
+	}()
 	_, err := there.Search(short, ambry.Query{Query: "x"})
 	if ambry.KindOf(err) != ambry.MemoryTimeout || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want %s", err, ambry.MemoryTimeout)
 	}
-	<-m.asked
 	<-m.asked // it ends with the caller
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -42,10 +42,7 @@ func TestRecordNeverWaits(t *testing.T) {
 	for i := range calls {
 		s.Record(call(fmt.Sprint(i), began))
 	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("recording %d calls took %v", calls, took)
-	}
-	close(hold)
+	close(hold) // had one of them waited for the writer, it would wait still
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
