@@ -230,7 +230,7 @@ func TestLiveReadersMissNothingBesideStuckOnes(t *testing.T) {
 	for range 4 {
 		f := s.follow("")
 		f.opening("e1-0")
-		_ = f.conn.SetDeadline(time.Now().Add(time.Minute))
+		_ = f.conn.SetDeadline(time.Time{}) // all of them take as long as they take
 		wg.Go(func() {
 			for i := 1; i <= count; i++ {
 				f.want("agent_source.scan_completed", fmt.Sprint("e1-", i))
