@@ -59,28 +59,40 @@ func TestPatchesAtOnce(t *testing.T) {
 			switch i % 4 {
 			case 0:
 				o, err := s.PatchOnboarding(t.Context(), ambry.OnboardingPatch{AcceptedTermsVersion: ptr(fmt.Sprint(i)), CompletedAt: ptr(day.Add(time.Duration(i) * time.Second))})
-				check(err)
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				onboarding(o)
 				if *o.AcceptedTermsVersion != fmt.Sprint(i) {
 					t.Errorf("the answer to change %d is of change %s", i, *o.AcceptedTermsVersion)
 				}
 			case 1:
 				a, err := s.PatchSettings(t.Context(), ambry.AppSettingsPatch{Theme: pick(themes), Language: pick(languages)})
-				check(err)
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				settings(a)
 				if a.Theme != *pick(themes) {
 					t.Errorf("the answer to change %d is of another one", i)
 				}
 			case 2:
 				a, err := s.PatchSettings(t.Context(), ambry.AppSettingsPatch{DefaultLaunchMode: pick(modes), MenuBarIconEnabled: &on, AutoUpdateEnabled: &on})
-				check(err)
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				settings(a)
 				if a.MenuBarIconEnabled != on {
 					t.Errorf("the answer to change %d is of another one", i)
 				}
 			case 3:
 				p, err := s.PatchPrivacy(t.Context(), ambry.PrivacyPatch{TelemetryOptIn: &on, CrashReportOptIn: &on, LocalOnlyMode: &on})
-				check(err)
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				privacy(p)
 			}
 		})

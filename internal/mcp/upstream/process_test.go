@@ -199,7 +199,7 @@ func hostile() *mcp.Server {
 // soon waits until ok, for at most a while that only a failure needs.
 func soon(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)
 		}
