@@ -26,7 +26,7 @@ import (
 // root package, "everything" for all that is below. What a library may be used
 // for is written in .golangci.yml.
 const floors = `
-9  cmd/ambry           app client tray mcp hook home language
+9  cmd/ambry           app client tray mcp hook hook/first home language
 9  cmd/ambry-account   account secret state web home language
 9  bench/*             everything
 8  app                 everything
@@ -59,6 +59,7 @@ const floors = `
 2  memory/static       model
 2  memory              language redact
 2  hook                language redact home
+3  hook/first          language hook home
 2  agent/*             language agent edit
 2  keep/foreign        language
 2  channel/*           language channel

@@ -8,9 +8,9 @@ import (
 )
 
 // dialers may make connections of their own: app through one guard that
-// local-only mode closes, client to 127.0.0.1 alone. Benchmarks are not shipped,
+// local-only mode closes, client and hook/first to 127.0.0.1 alone. Benchmarks are not shipped,
 // nor are suites; an account service does not run on the person's machine.
-var dialers = []string{"app", "client", "cmd/ambry-account", "channel/channeltest"}
+var dialers = []string{"app", "client", "hook/first", "cmd/ambry-account", "channel/channeltest"}
 
 // dialing lists what makes a connection or asks a name server.
 var dialing = map[string][]string{
@@ -23,6 +23,7 @@ var dialing = map[string][]string{
 	"net/http":   {"Get", "Head", "Post", "PostForm", "DefaultClient", "DefaultTransport"},
 	"net/smtp":   {"Dial", "SendMail"},
 	"net/rpc":    {"Dial", "DialHTTP", "DialHTTPPath"},
+	"syscall":    {"Connect"},
 }
 
 // given lists structs that dial by themselves unless a field says how.

@@ -1,6 +1,9 @@
 package ambry
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // ScanPermission is the consent of the person to read agents' histories, and
 // to write into agents' files.
@@ -229,6 +232,16 @@ type RuntimeFile struct {
 	MCPToken   string         `json:"mcpToken"`
 	PanelURL   *string        `json:"panelUrl"`
 	Memory     RuntimeAddress `json:"memory"`
+}
+
+// ParseRuntimeFile reads the content of runtime.json. What it says is a claim
+// only: a service that died leaves it behind.
+func ParseRuntimeFile(data []byte) (RuntimeFile, error) {
+	var rt RuntimeFile
+	if err := json.Unmarshal(data, &rt); err != nil || rt.Schema != RuntimeFileSchema || rt.BaseURL == "" {
+		return RuntimeFile{}, InvalidArgument.Errorf("this is no runtime.json")
+	}
+	return rt, nil
 }
 
 // RuntimeAddress is where the memory runtime listens.

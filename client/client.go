@@ -5,7 +5,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -91,16 +90,16 @@ func Find(ctx context.Context, home string) (*Client, ambry.RuntimeFile, error) 
 // makes no sense, is [ErrNotRunning]: the next start writes a new one. What it
 // says is a claim only, see [Find].
 func ReadRuntimeFile(home string) (ambry.RuntimeFile, error) {
-	var rt ambry.RuntimeFile
 	data, err := os.ReadFile(filepath.Join(home, "runtime.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return rt, ErrNotRunning
+		return ambry.RuntimeFile{}, ErrNotRunning
 	}
 	if err != nil {
-		return rt, fmt.Errorf("read runtime.json: %w", err)
+		return ambry.RuntimeFile{}, fmt.Errorf("read runtime.json: %w", err)
 	}
-	if err := json.Unmarshal(data, &rt); err != nil || rt.Schema != ambry.RuntimeFileSchema || rt.BaseURL == "" {
-		return ambry.RuntimeFile{}, ErrNotRunning
+	rt, err := ambry.ParseRuntimeFile(data)
+	if err != nil {
+		return rt, ErrNotRunning
 	}
 	return rt, nil
 }

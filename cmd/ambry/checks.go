@@ -104,7 +104,7 @@ func absent(dir string, err error) check {
 	switch {
 	case !errors.Is(err, client.ErrNotRunning):
 		c.Verdict, c.Message, c.Hint = fail, err.Error(), ""
-	case statErr == nil && alive(rt.PID) && held(dir):
+	case statErr == nil && home.Alive(rt.PID) && held(dir):
 		c.Verdict, c.Message = fail, fmt.Sprintf("process %d is there and does not answer", rt.PID)
 		c.Hint = "if it stays so, end that process; logs/service.log may say what it is doing"
 	case statErr == nil:

@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
-	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"ambry.dev/ambry/client"
-	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/hook"
+	"ambry.dev/ambry/internal/hook/first"
 )
 
 func (p *program) hookCommand() *cobra.Command {
@@ -44,75 +39,10 @@ Agents: ` + inLines(hook.Names()) + ".",
 	}
 }
 
-// hookNow answers a hook, unless help is asked for. It is apart from the command
-// so that an agent does not wait until all the other commands are put together.
+// hookNow answers a hook, unless help is asked for. In a process of its own it was
+// answered before, by package first.
 func (p *program) hookNow(ctx context.Context, args []string) bool {
-	args, explain, help := p.hookFlags(args)
-	if help {
-		return false
-	}
-	// What this run needs is less than what looking for garbage costs.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(hookMemory))
-	p.hook(ctx, args, explain)
-	return true
-}
-
-// hookMemory is how much memory a hook may take before garbage is looked for.
-const hookMemory = 128 << 20
-
-// hookFlags takes the flags out of the arguments. Those it does not know do not
-// matter.
-func (p *program) hookFlags(args []string) (names []string, explain, help bool) {
-	for i := 0; i < len(args); i++ {
-		name, value, given := strings.Cut(args[i], "=")
-		switch {
-		case name == "--home" && given:
-			p.homeFlag = value
-		case name == "--home" && i+1 < len(args):
-			i++
-			p.homeFlag = args[i]
-		case name == "--explain":
-			explain = true
-		case name == "--help" || name == "-h":
-			help = true
-		case !strings.HasPrefix(name, "-"):
-			names = append(names, name)
-		}
-	}
-	return names, explain, help
-}
-
-func (p *program) hook(ctx context.Context, args []string, explain bool) {
-	outliveReader()
-	say := func(format string, args ...any) {
-		if explain {
-			fmt.Fprintf(p.err, "ambry hook: "+format+"\n", args...)
-		}
-	}
-	dir, err := p.home()
-	if err != nil || len(args) != 2 {
-		say("give an agent and an event: ambry hook AGENT EVENT")
-		return
-	}
-	h := hook.Hook{
-		Dir: filepath.Join(dir, home.HooksDir), Getenv: p.getenv, Now: time.Now, Explain: say,
-		Find: func() (hook.Memory, string, error) {
-			rt, err := client.ReadRuntimeFile(dir)
-			if err != nil {
-				return nil, "", err
-			}
-			// Its address may be somebody else's by now, who must not be told the prompt.
-			if !alive(rt.PID) {
-				return nil, "", client.ErrNotRunning
-			}
-			c, err := client.New(rt.BaseURL, rt.LocalToken)
-			return c, fmt.Sprintf("%d %d", rt.PID, rt.StartedAt.UnixNano()), err
-		},
-	}
-	if out := h.Answer(ctx, args[0], args[1], p.in); len(out) > 0 {
-		_, _ = p.out.Write(out) // an agent that does not listen needs no answer
-	}
+	return first.Answer(ctx, args, first.Process{Home: p.homeFlag, Getenv: p.getenv, In: p.in, Out: p.out, Err: p.err})
 }
 
 // inLines writes names one after the other, on lines that are not too long.

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -38,5 +41,28 @@ func TestHookNeverFails(t *testing.T) {
 	run(t.Context(), []string{"hook", "--explain", "--home", home, "codex", "Stop"}, func(string) string { return "" }, stdio{strings.NewReader("{}"), &out, &errs})
 	if !strings.Contains(errs.String(), "no consent") {
 		t.Errorf("explained was %q", &errs)
+	}
+}
+
+// An agent waits for a process of a hook: it must not wait until all that Ambry
+// can do is made ready. The program of these tests imports what ambry does.
+func TestAHookIsAnsweredFirst(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("sockets need package net on Windows, so the hook has to wait for it")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "hook", "--explain", "--home", t.TempDir(), "codex", "Stop")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("{}"), &out, &errs
+	if err := cmd.Run(); err != nil || out.Len() > 0 || !strings.Contains(errs.String(), "no consent") {
+		t.Fatalf("%v: %q, %s", err, &out, &errs)
+	}
+	if !strings.Contains(errs.String(), "init ambry.dev/ambry/internal/hook @") {
+		t.Fatalf("it is not said what was made ready: %s", &errs)
+	}
+	for _, heavy := range []string{"net", "net/http", "crypto/tls", "modernc.org/libc", "github.com/danielgtaylor/huma/v2", "ambry.dev/ambry/internal/app", "ambry.dev/ambry/cmd/ambry"} {
+		if strings.Contains(errs.String(), "init "+heavy+" @") {
+			t.Errorf("a hook waits for %s", heavy)
+		}
 	}
 }

@@ -50,3 +50,9 @@ func SyncDir(dir string) error {
 	}
 	return nil
 }
+
+// Alive reports whether there is a process with this id.
+func Alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return pid > 0 && (err == nil || errors.Is(err, syscall.EPERM))
+}

@@ -46,3 +46,13 @@ func replace(temp, path string) error {
 
 // SyncDir does nothing: Windows writes the names of a directory by itself.
 func SyncDir(string) error { return nil }
+
+// Alive reports whether there is a process with this id.
+func Alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	_ = p.Release()
+	return pid > 0
+}

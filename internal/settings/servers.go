@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func readServers(node ast.Node) ([]ambry.Upstream, error) {
 	for _, item := range items.Values {
 		u, err := readServer(item)
 		if err == nil {
-			err = in(item, u.Validate())
+			err = in(item, checkServer(u))
 		}
 		all, wrong = append(all, u), append(wrong, err)
 	}
@@ -53,6 +54,18 @@ func in(n ast.Node, err error) error {
 		return nil
 	}
 	return fmt.Errorf("line %d: %w", n.GetToken().Position.Line, err)
+}
+
+// checkServer reports what makes u unusable.
+func checkServer(u ambry.Upstream) error {
+	if err := u.Validate(); err != nil || u.URL == "" {
+		return err
+	}
+	at, err := url.Parse(u.URL)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "" || at.User != nil || at.Fragment != "" {
+		return ambry.InvalidArgument.Errorf("%s: url must be an address such as https://mcp.example.org/mcp, without a user", u.ID)
+	}
+	return nil
 }
 
 func readServer(node ast.Node) (ambry.Upstream, error) {
