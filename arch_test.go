@@ -34,11 +34,12 @@ const floors = `
 6  memory/recall       language memory/store memory/words memory/when model
 6  memory/learn        language memory/store memory/words model
 6  memory/meaning      language memory/store model
-5  memory/store        language memory/sqlite memory/document memory/tables memory/dump memory/words memory/index
+5  memory/store        language memory/sqlite memory/document memory/tables memory/dump memory/report memory/words memory/index
 4  server              language agent channel model memory scan skill converse settings event web
 4  mcp                 language memory web mcp/upstream
 4  panel               web
 4  tray                language client
+4  memory/report       language memory/sqlite memory/document memory/tables
 4  memory/dump         language memory/sqlite memory/document memory/tables
 3  mcp/upstream        language supervise
 3  scan                language agent memory redact event

@@ -152,7 +152,7 @@ func (e *Engine) Source(ctx context.Context, id string) (ambry.Provenance, error
 
 // Overview is the first page of the panel.
 func (e *Engine) Overview(ctx context.Context) (ambry.Overview, error) {
-	o, err := e.store.Overview(ctx)
+	o, err := e.store.Reports().Overview(ctx)
 	if err != nil {
 		return ambry.Overview{}, err
 	}
@@ -164,21 +164,21 @@ func (e *Engine) Overview(ctx context.Context) (ambry.Overview, error) {
 // the thousand that match it best.
 func (e *Engine) Items(ctx context.Context, q ambry.ItemsQuery) (ambry.Items, error) {
 	if q.Text == "" {
-		return e.store.Items(ctx, q)
+		return e.store.Reports().Items(ctx, q)
 	}
 	rows, err := e.recall.Find(ctx, q.Text)
 	if err != nil {
 		return ambry.Items{}, err
 	}
-	return e.store.ItemsOf(ctx, rows, q)
+	return e.store.Reports().ItemsOf(ctx, rows, q)
 }
 
 // Sessions returns a page of sessions, newest first.
 func (e *Engine) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error) {
-	return e.store.Sessions(ctx, q)
+	return e.store.Reports().Sessions(ctx, q)
 }
 
 // Transcript returns a session with a page of its turns.
 func (e *Engine) Transcript(ctx context.Context, session string, page int) (ambry.Transcript, error) {
-	return e.store.Transcript(ctx, session, page)
+	return e.store.Reports().Transcript(ctx, session, page)
 }

@@ -71,7 +71,7 @@ func (g *given) of(ctx context.Context, session string) (*gifts, error) {
 	if to := g.known(session); to != nil {
 		return to, nil
 	}
-	logged, err := g.store.Given(ctx, session)
+	logged, err := g.store.Reports().Given(ctx, session)
 	if err != nil {
 		return nil, err
 	}

@@ -8,20 +8,20 @@ import (
 
 // Analysis says what became of the memories, and how fast they were there.
 func (e *Engine) Analysis(ctx context.Context) (ambry.Analysis, error) {
-	return e.store.Analysis(ctx)
+	return e.store.Reports().Analysis(ctx)
 }
 
 // Tasks returns a page of tasks, newest first. With a text, it is a page of those
 // that have one of the thousand memories that match it best.
 func (e *Engine) Tasks(ctx context.Context, q ambry.TasksQuery) (ambry.Tasks, error) {
 	if q.Text == "" {
-		return e.store.Tasks(ctx, q)
+		return e.store.Reports().Tasks(ctx, q)
 	}
 	rows, err := e.recall.Find(ctx, q.Text)
 	if err != nil {
 		return ambry.Tasks{}, err
 	}
-	return e.store.TasksOf(ctx, rows, q)
+	return e.store.Reports().TasksOf(ctx, rows, q)
 }
 
 // Processing says how far memories are made ready.
@@ -29,7 +29,7 @@ func (e *Engine) Processing(ctx context.Context, ids []string) (ambry.Processing
 	if len(ids) > maxProcessing {
 		return ambry.Processing{}, ambry.InvalidArgument.Errorf("%d ids are too many; ask for %d at most", len(ids), maxProcessing)
 	}
-	p, err := e.store.Processing(ctx, ids)
+	p, err := e.store.Reports().Processing(ctx, ids)
 	if err != nil {
 		return ambry.Processing{}, err
 	}
@@ -63,7 +63,7 @@ func (e *Engine) Related(ctx context.Context, id string, limit int) (ambry.Relat
 	if err != nil {
 		return ambry.Related{}, err
 	}
-	near, err := e.store.Neighbours(ctx, id)
+	near, err := e.store.Reports().Neighbours(ctx, id)
 	if err != nil {
 		return ambry.Related{}, err
 	}

@@ -146,5 +146,5 @@ func (e *Engine) Feedback(ctx context.Context, id string, f ambry.Feedback, key 
 
 // Logs returns what was asked, newest first.
 func (e *Engine) Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error) {
-	return e.store.Logs(ctx, q)
+	return e.store.Reports().Logs(ctx, q)
 }

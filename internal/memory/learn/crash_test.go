@@ -139,7 +139,7 @@ func everythingLearned(t *testing.T, s *store.Store) []string {
 	var out []string
 	for _, rule := range ambry.Rules {
 		for page := 1; ; page++ {
-			items, err := s.Items(t.Context(), ambry.ItemsQuery{Rule: rule, Page: page})
+			items, err := s.Reports().Items(t.Context(), ambry.ItemsQuery{Rule: rule, Page: page})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -75,7 +75,7 @@ func learned(t *testing.T, s *store.Store) []ambry.Memory {
 	t.Helper()
 	var out []ambry.Memory
 	for _, rule := range ambry.Rules {
-		items, err := s.Items(t.Context(), ambry.ItemsQuery{Rule: rule})
+		items, err := s.Reports().Items(t.Context(), ambry.ItemsQuery{Rule: rule})
 		if err != nil {
 			t.Fatal(err)
 		}

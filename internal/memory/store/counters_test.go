@@ -181,7 +181,7 @@ func (r *random) pick(from ...string) string { return from[r.IntN(len(from))] }
 
 // id is that of a memory that is there, or was.
 func (r *random) id() string {
-	items, err := r.s.Items(r.t.Context(), ambry.ItemsQuery{Page: 1 + r.IntN(3)})
+	items, err := r.s.Reports().Items(r.t.Context(), ambry.ItemsQuery{Page: 1 + r.IntN(3)})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -196,13 +196,13 @@ func (r *random) id() string {
 
 // compareOverview walks all pages and counts what the overview says.
 func (r *random) compareOverview() {
-	o, err := r.s.Overview(r.t.Context())
+	o, err := r.s.Reports().Overview(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	var memories, turns int64
 	for page := 1; ; page++ {
-		items, err := r.s.Items(r.t.Context(), ambry.ItemsQuery{Page: page})
+		items, err := r.s.Reports().Items(r.t.Context(), ambry.ItemsQuery{Page: page})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func (r *random) compareOverview() {
 		}
 	}
 	for page := 1; ; page++ {
-		sessions, err := r.s.Sessions(r.t.Context(), ambry.SessionsQuery{Page: page})
+		sessions, err := r.s.Reports().Sessions(r.t.Context(), ambry.SessionsQuery{Page: page})
 		if err != nil {
 			r.t.Fatal(err)
 		}

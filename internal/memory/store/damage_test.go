@@ -174,7 +174,7 @@ func TestATimeThatCannotBeWrittenIsUnknown(t *testing.T) {
 	writable := func() {
 		t.Helper()
 		var items ambry.Items
-		if items, err = s.Items(t.Context(), ambry.ItemsQuery{}); err != nil || len(items.Items) != 1 {
+		if items, err = s.Reports().Items(t.Context(), ambry.ItemsQuery{}); err != nil || len(items.Items) != 1 {
 			t.Fatalf("%v, %v", items, err)
 		}
 		if _, err := json.Marshal(items); err != nil {

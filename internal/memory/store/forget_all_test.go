@@ -207,7 +207,7 @@ func TestWipeLeavesNothing(t *testing.T) {
 	if n := traces(t, dir); n > 0 {
 		t.Errorf("the canary stands in %d places", n)
 	}
-	if o, err := s.Overview(t.Context()); err != nil || o.Counts.Memories != 0 || o.Counts.Turns != 0 {
+	if o, err := s.Reports().Overview(t.Context()); err != nil || o.Counts.Memories != 0 || o.Counts.Turns != 0 {
 		t.Errorf("left: %+v, %v", o.Counts, err)
 	}
 	if n := mustImport(t, s, talk("stays-1", "why does the gateway restart?")); n.Added != 0 {

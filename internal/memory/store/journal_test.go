@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // call describes a search that was asked at a time.
@@ -46,7 +47,7 @@ func TestRecordNeverWaits(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.Logs(t.Context(), ambry.LogsQuery{})
+	l, err := s.Reports().Logs(t.Context(), ambry.LogsQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestCloseWritesWhatIsQueued(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	s.Record(call("too late", time.Now())) // must do no harm
-	if _, err := s.Logs(t.Context(), ambry.LogsQuery{}); ambry.KindOf(err) != ambry.MemoryUnavailable {
+	if _, err := s.Reports().Logs(t.Context(), ambry.LogsQuery{}); ambry.KindOf(err) != ambry.MemoryUnavailable {
 		t.Errorf("the log of a closed memory: got %v", err)
 	}
 }
@@ -121,7 +122,7 @@ func TestLogIsBounded(t *testing.T) {
 	}
 	logs := func() ambry.Logs {
 		t.Helper()
-		l, err := s.Logs(t.Context(), ambry.LogsQuery{})
+		l, err := s.Reports().Logs(t.Context(), ambry.LogsQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +184,7 @@ func TestLongInputIsNotLogged(t *testing.T) {
 
 func TestBucketsAreFineEnough(t *testing.T) {
 	for _, us := range []int64{0, 1, 2, 3, 900, 1000, 1189, 1190, 44_000, 30_000_000} {
-		middle := middleOf(bucketOf(us))
+		middle := tables.MiddleOf(tables.BucketOf(us))
 		if off := middle / float64(max(us, 1)); off < 0.91 || off > 1.10 {
 			t.Errorf("%d µs are counted as %.0f", us, middle)
 		}

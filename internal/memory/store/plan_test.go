@@ -74,45 +74,51 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 	}
 	s.Record(call("x", time.Now()))
 	calls := []func() error{
-		func() error { _, err := s.Logs(ctx, ambry.LogsQuery{}); return err },
+		func() error { _, err := s.Reports().Logs(ctx, ambry.LogsQuery{}); return err },
 		func() error {
-			_, err := s.Logs(ctx, ambry.LogsQuery{Agent: "codex", Exclude: []string{"a"}})
+			_, err := s.Reports().Logs(ctx, ambry.LogsQuery{Agent: "codex", Exclude: []string{"a"}})
 			return err
 		},
-		func() error { _, err := s.Logs(ctx, ambry.LogsQuery{Tools: []string{ambry.ToolAdd}}); return err },
-		func() error { _, err := s.Given(ctx, "s"); return err },
-		func() error { _, err := s.Analysis(ctx); return err },
+		func() error {
+			_, err := s.Reports().Logs(ctx, ambry.LogsQuery{Tools: []string{ambry.ToolAdd}})
+			return err
+		},
+		func() error { _, err := s.Reports().Given(ctx, "s"); return err },
+		func() error { _, err := s.Reports().Analysis(ctx); return err },
 		func() error { _, err := s.OpenClaims(ctx, ambry.OpenTask, "/p", 10); return err },
 		func() error {
-			items, err := s.Items(ctx, ambry.ItemsQuery{Rule: ambry.Preference})
+			items, err := s.Reports().Items(ctx, ambry.ItemsQuery{Rule: ambry.Preference})
 			if len(items.Items) != 1 {
 				t.Errorf("got %+v", items)
 			}
 			return err
 		},
 		func() error {
-			_, err := s.Items(ctx, ambry.ItemsQuery{Rule: ambry.Fact, Layer: ambry.L3, Status: ambry.Activated, Project: "/p"})
+			_, err := s.Reports().Items(ctx, ambry.ItemsQuery{Rule: ambry.Fact, Layer: ambry.L3, Status: ambry.Activated, Project: "/p"})
 			return err
 		},
-		func() error { _, err := s.Tasks(ctx, ambry.TasksQuery{}); return err },
-		func() error { _, err := s.TasksOf(ctx, []int64{found[0].Row}, ambry.TasksQuery{}); return err },
-		func() error { _, err := s.Processing(ctx, []string{texts[0].ID}); return err },
-		func() error { _, err := s.Neighbours(ctx, texts[0].ID); return err },
+		func() error { _, err := s.Reports().Tasks(ctx, ambry.TasksQuery{}); return err },
+		func() error {
+			_, err := s.Reports().TasksOf(ctx, []int64{found[0].Row}, ambry.TasksQuery{})
+			return err
+		},
+		func() error { _, err := s.Reports().Processing(ctx, []string{texts[0].ID}); return err },
+		func() error { _, err := s.Reports().Neighbours(ctx, texts[0].ID); return err },
 		func() error { _, err := s.Began(ctx, "s", "codex", "t"); return err },
 		func() error { _, err := s.Session(ctx, "s", "codex"); return err },
 		func() error { _, err := s.Get(ctx, texts[0].ID); return err },
-		func() error { _, err := s.Overview(ctx); return err },
+		func() error { _, err := s.Reports().Overview(ctx); return err },
 		func() error { _, err := s.Health(ctx); return err },
-		func() error { _, err := s.Transcript(ctx, "s", 1); return err },
-		func() error { _, err := s.Sessions(ctx, ambry.SessionsQuery{}); return err },
-		func() error { _, err := s.Sessions(ctx, ambry.SessionsQuery{Agent: "codex"}); return err },
-		func() error { _, err := s.Sessions(ctx, ambry.SessionsQuery{Project: "/p"}); return err },
-		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{}); return err },
-		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{Agent: "codex"}); return err },
-		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{Layer: ambry.L1}); return err },
-		func() error { _, err := s.Items(ctx, ambry.ItemsQuery{Project: "/p"}); return err },
+		func() error { _, err := s.Reports().Transcript(ctx, "s", 1); return err },
+		func() error { _, err := s.Reports().Sessions(ctx, ambry.SessionsQuery{}); return err },
+		func() error { _, err := s.Reports().Sessions(ctx, ambry.SessionsQuery{Agent: "codex"}); return err },
+		func() error { _, err := s.Reports().Sessions(ctx, ambry.SessionsQuery{Project: "/p"}); return err },
+		func() error { _, err := s.Reports().Items(ctx, ambry.ItemsQuery{}); return err },
+		func() error { _, err := s.Reports().Items(ctx, ambry.ItemsQuery{Agent: "codex"}); return err },
+		func() error { _, err := s.Reports().Items(ctx, ambry.ItemsQuery{Layer: ambry.L1}); return err },
+		func() error { _, err := s.Reports().Items(ctx, ambry.ItemsQuery{Project: "/p"}); return err },
 		func() error {
-			_, err := s.ItemsOf(ctx, []int64{found[0].Row}, ambry.ItemsQuery{Layer: ambry.L1})
+			_, err := s.Reports().ItemsOf(ctx, []int64{found[0].Row}, ambry.ItemsQuery{Layer: ambry.L1})
 			return err
 		},
 		func() error {

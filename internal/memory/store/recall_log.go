@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"ambry.dev/ambry"
@@ -59,7 +58,7 @@ func (t *tx) record(c callRow) error {
 		return err
 	}
 	err = t.exec(`INSERT INTO recall_time (day, tool, bucket, n, took) VALUES (?, ?, ?, 1, ?)
-		ON CONFLICT DO UPDATE SET n = n + 1, took = took + excluded.took`, tables.DayOf(at), c.Tool, bucketOf(took), took)
+		ON CONFLICT DO UPDATE SET n = n + 1, took = took + excluded.took`, tables.DayOf(at), c.Tool, tables.BucketOf(took), took)
 	if err != nil {
 		return fmt.Errorf("count a call: %w", err)
 	}
@@ -148,17 +147,4 @@ func (t *tx) pruneCounters(oldest int64) error {
 	}
 	t.w.prunedLog = t.now
 	return nil
-}
-
-// bucketsPerOctave is how finely times are counted.
-const bucketsPerOctave = 4
-
-// bucketOf returns the bucket of a time in microseconds.
-func bucketOf(took int64) int64 {
-	return int64(math.Floor(bucketsPerOctave * math.Log2(float64(max(took, 1)))))
-}
-
-// middleOf returns the microseconds in the middle of a bucket.
-func middleOf(bucket int64) float64 {
-	return math.Exp2((float64(bucket) + 0.5) / bucketsPerOctave)
 }

@@ -105,8 +105,8 @@ func TestRoundTripIsByteForByte(t *testing.T) {
 	if !bytes.Equal(dumpOf(t, other), want) {
 		t.Error("restoring again changed something")
 	}
-	found, err := other.Overview(t.Context())
-	was, err2 := s.Overview(t.Context())
+	found, err := other.Reports().Overview(t.Context())
+	was, err2 := s.Reports().Overview(t.Context())
 	if err != nil || err2 != nil || found.Counts != was.Counts {
 		t.Errorf("counts are %+v, were %+v", found.Counts, was.Counts)
 	}
@@ -122,7 +122,7 @@ func TestRestorePolicies(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "memory.db")
 		s, shut := openAt(t, path)
 		mustImport(t, s, talk("a", "one"))
-		items, err := s.Items(t.Context(), ambry.ItemsQuery{Page: 1})
+		items, err := s.Reports().Items(t.Context(), ambry.ItemsQuery{Page: 1})
 		if err != nil || len(items.Items) != 1 {
 			t.Fatal(items, err)
 		}

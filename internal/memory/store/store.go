@@ -20,6 +20,7 @@ import (
 
 	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/index"
+	"ambry.dev/ambry/internal/memory/report"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -65,6 +66,7 @@ type Store struct {
 	counters settled[Health]
 	due      settled[int64] // memories that need a vector
 
+	reports      *report.Reports
 	journal      *journal
 	closeJournal sync.Once
 
@@ -108,6 +110,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		defer close(s.done)
 		w.run(s.jobs)
 	}()
+	s.reports = &report.Reports{
+		Readers: s.readers, Bodies: s.unpacker, Path: s.path, Now: s.now,
+		Flush: s.journal.flush, Dropped: s.journal.dropped.Load,
+	}
 	go s.journal.run(s.record)
 	s.merge.start(s)
 	return s, nil
@@ -148,6 +154,9 @@ func (s *Store) closeFiles() error {
 	return nil
 }
 
+// Reports reads the memory for those who look at it.
+func (s *Store) Reports() *report.Reports { return s.reports }
+
 // Health is what the store knows of itself.
 type Health struct {
 	SchemaVersion int
@@ -162,7 +171,7 @@ type Health struct {
 // Health reports the state and the first counts. It fails only if the memory
 // cannot be read.
 func (s *Store) Health(ctx context.Context) (Health, error) {
-	h := Health{SchemaVersion: sqlite.SchemaVersion(), Bytes: s.size()}
+	h := Health{SchemaVersion: sqlite.SchemaVersion(), Bytes: sqlite.FileSize(s.path) + sqlite.FileSize(s.path+"-wal")}
 	h.Reason = s.trouble.Reason()
 	h.Writable = h.Reason == ""
 	n, err := s.counters.get(s, func() (n Health, err error) {

@@ -76,7 +76,7 @@ func TestImportAgainChangesNothing(t *testing.T) {
 	if again.Added != 0 || again.Updated != 0 || again.Unchanged != 2 {
 		t.Errorf("second import: %+v", again)
 	}
-	o, err := s.Overview(t.Context())
+	o, err := s.Reports().Overview(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"cmp"
@@ -18,14 +18,14 @@ import (
 const recentDays = 30
 
 // Analysis is read from counters only. What was recorded before is in it.
-func (s *Store) Analysis(ctx context.Context) (ambry.Analysis, error) {
-	if err := s.journal.flush(ctx); err != nil {
+func (s *Reports) Analysis(ctx context.Context) (ambry.Analysis, error) {
+	if err := s.Flush(ctx); err != nil {
 		return ambry.Analysis{}, err
 	}
-	now := s.now().UTC()
+	now := s.Now().UTC()
 	today := tables.DayOf(now.UnixMilli())
 	a := ambry.Analysis{ServerTime: now}
-	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+	err := s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var err error
 		if a.Writes, err = days(r); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (t *times) p95Ms() float64 {
 	slices.Sort(order)
 	for _, b := range slices.Backward(order) {
 		if left -= t.buckets[b]; left < 0 {
-			return rounded(middleOf(b) / 1000)
+			return rounded(tables.MiddleOf(b) / 1000)
 		}
 	}
 	return 0

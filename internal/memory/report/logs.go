@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"cmp"
@@ -18,13 +18,13 @@ const (
 )
 
 // Logs returns calls, newest first. What was recorded before is in it.
-func (s *Store) Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error) {
-	if err := s.journal.flush(ctx); err != nil {
+func (s *Reports) Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error) {
+	if err := s.Flush(ctx); err != nil {
 		return ambry.Logs{}, err
 	}
 	out := ambry.Logs{
 		Limit: min(cmp.Or(max(q.Limit, 0), defaultLogs), maxLogs), Offset: max(q.Offset, 0),
-		Dropped: s.journal.dropped.Load(), ServerTime: s.now().UTC(),
+		Dropped: s.Dropped(), ServerTime: s.Now().UTC(),
 	}
 	counted, err := filterCalls("", q)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Store) Logs(ctx context.Context, q ambry.LogsQuery) (ambry.Logs, error)
 	if err != nil {
 		return ambry.Logs{}, err
 	}
-	err = s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+	err = s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		if err := r.Row(`SELECT coalesce(sum(n), 0) FROM recall_tally`+counted.where(), counted.args...).Scan(&out.Total); err != nil {
 			return fmt.Errorf("count calls: %w", err)
 		}
@@ -131,12 +131,12 @@ const maxGiven = 200
 
 // Given returns what the last searches of a session put into its context, as far
 // as that was logged and written.
-func (s *Store) Given(ctx context.Context, session string) ([]Given, error) {
+func (s *Reports) Given(ctx context.Context, session string) ([]Given, error) {
 	type call struct {
 		turn, output string
 	}
 	var out []Given
-	err := s.readers.Read(ctx, func(r sqlite.Reader) error {
+	err := s.Readers.Read(ctx, func(r sqlite.Reader) error {
 		rows, err := r.Rows(`SELECT turn, output FROM recall_log WHERE session = ? AND session <> '' AND failed = 0
 			ORDER BY id DESC LIMIT ?`, session, maxGiven)
 		calls, err := sqlite.Collect(rows, err, sqlite.ScanTwo(func(turn, output string) call { return call{turn, output} }))

@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"context"
@@ -35,9 +35,9 @@ func scanSummary(row sqlite.Scanner) (ambry.SessionSummary, error) {
 
 // Sessions returns a page of the sessions that have turns of their own, newest
 // first.
-func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error) {
+func (s *Reports) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error) {
 	out := ambry.Sessions{Sessions: []ambry.SessionSummary{}}
-	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+	err := s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var c conditions
 		c.add("s.turns > 0")
 		if q.Agent != "" {
@@ -77,9 +77,9 @@ func (s *Store) Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sess
 // Transcript returns a session with a page of the turns that it owns, in order,
 // or [ambry.NotFound]. When two agents have a session of that id it is the one
 // with the newer turns.
-func (s *Store) Transcript(ctx context.Context, external string, page int) (ambry.Transcript, error) {
+func (s *Reports) Transcript(ctx context.Context, external string, page int) (ambry.Transcript, error) {
 	out := ambry.Transcript{Turns: []ambry.Turn{}}
-	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+	err := s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var id int64
 		err := r.Row(`SELECT id FROM session WHERE external = ? ORDER BY turns > 0 DESC, ended_at DESC, id DESC LIMIT 1`, external).Scan(&id)
 		ok, err := sqlite.Found(err)
@@ -110,7 +110,7 @@ func (s *Store) Transcript(ctx context.Context, external string, page int) (ambr
 	return out, nil
 }
 
-func (s *Store) scanTurn(rows *sql.Rows) (ambry.Turn, error) {
+func (s *Reports) scanTurn(rows *sql.Rows) (ambry.Turn, error) {
 	var id string
 	var part int
 	var at ambry.Source
@@ -118,7 +118,7 @@ func (s *Store) scanTurn(rows *sql.Rows) (ambry.Turn, error) {
 	if err := rows.Scan(&id, &part, &at.Path, &at.Line, &at.Offset, &at.End, &at.Row, &packed); err != nil {
 		return ambry.Turn{}, err
 	}
-	b, err := s.unpacker.Unpack(packed)
+	b, err := s.Bodies.Unpack(packed)
 	if err != nil {
 		return ambry.Turn{}, err
 	}

@@ -1,4 +1,4 @@
-package store
+package report
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 const maxTaskTurns = 10
 
 // Tasks returns a page of tasks, newest first. The text of q is not looked at;
-// see [Store.TasksOf].
-func (s *Store) Tasks(ctx context.Context, q ambry.TasksQuery) (ambry.Tasks, error) {
+// see [Reports.TasksOf].
+func (s *Reports) Tasks(ctx context.Context, q ambry.TasksQuery) (ambry.Tasks, error) {
 	return s.tasks(ctx, q.Page, conditions{}, `SELECT sessions FROM total`)
 }
 
-// TasksOf is like [Store.Tasks], but only of those with one of the given rows.
-func (s *Store) TasksOf(ctx context.Context, rows []int64, q ambry.TasksQuery) (ambry.Tasks, error) {
+// TasksOf is like [Reports.Tasks], but only of those with one of the given rows.
+func (s *Reports) TasksOf(ctx context.Context, rows []int64, q ambry.TasksQuery) (ambry.Tasks, error) {
 	ids, err := json.Marshal(rows)
 	if err != nil {
 		return ambry.Tasks{}, fmt.Errorf("list tasks: %w", err)
@@ -35,9 +35,9 @@ func (s *Store) TasksOf(ctx context.Context, rows []int64, q ambry.TasksQuery) (
 
 // tasks reads the page of the sessions that c selects, of which count gives the
 // number.
-func (s *Store) tasks(ctx context.Context, page int, c conditions, count string) (ambry.Tasks, error) {
+func (s *Reports) tasks(ctx context.Context, page int, c conditions, count string) (ambry.Tasks, error) {
 	out := ambry.Tasks{Tasks: []ambry.Task{}}
-	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+	err := s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var total int64
 		if err := r.Row(count, c.args...).Scan(&total); err != nil {
 			return fmt.Errorf("count tasks: %w", err)
@@ -121,13 +121,13 @@ func taskTurns(r sqlite.Reader, session int64, t *ambry.Task) error {
 }
 
 // Processing says how far memories are made ready, in the order of ids.
-func (s *Store) Processing(ctx context.Context, ids []string) (ambry.Processing, error) {
+func (s *Reports) Processing(ctx context.Context, ids []string) (ambry.Processing, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return ambry.Processing{}, fmt.Errorf("look up memories: %w", err)
 	}
-	out := ambry.Processing{ServerTime: s.now().UTC()}
-	err = s.readers.Read(ctx, func(r sqlite.Reader) error {
+	out := ambry.Processing{ServerTime: s.Now().UTC()}
+	err = s.Readers.Read(ctx, func(r sqlite.Reader) error {
 		rows, err := r.Rows(`SELECT m.public, m.updated_at FROM json_each(?) AS j CROSS JOIN memory AS m ON m.public = j.value ORDER BY j.key`, string(list))
 		out.Items, err = sqlite.Collect(rows, err, sqlite.ScanTwo(func(id string, at int64) ambry.ProcessingRecord {
 			return ambry.ProcessingRecord{MemoryID: id, State: ambry.TextReady, RetryAction: "none", UpdatedAt: sqlite.Time(at)}
@@ -145,9 +145,9 @@ const neighbours = 3
 
 // Neighbours returns the memories of the turns right before and after a memory
 // in its session, in order.
-func (s *Store) Neighbours(ctx context.Context, id string) ([]ambry.Memory, error) {
+func (s *Reports) Neighbours(ctx context.Context, id string) ([]ambry.Memory, error) {
 	var out []ambry.Memory
-	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+	err := s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var session, at, start, turn int64
 		err := r.Row(`SELECT coalesce(m.session, 0), coalesce(t.at, m.created_at), coalesce(t.start, 0), coalesce(t.id, 0)
 			FROM memory AS m LEFT JOIN turn AS t ON t.id = m.turn WHERE m.public = ?`, id).Scan(&session, &at, &start, &turn)

@@ -1,25 +1,41 @@
-package store
+// Package report reads a memory for those who look at it: figures, lists, pages,
+// and what was asked of it. It does not search (that is recall) nor write.
+package report
 
 import (
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
+	"time"
+
+	"ambry.dev/ambry/internal/memory/document"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/tables"
 )
 
+// Reports reads a memory for those who look at it. All methods may be called at the
+// same time.
+type Reports struct {
+	Readers *sqlite.Pool
+	Bodies  document.Unpacker
+	Path    string           // of the file
+	Now     func() time.Time // what time it is
+
+	Flush   func(context.Context) error // writes the calls that wait to be logged
+	Dropped func() int64                // how many were not logged
+}
+
 // PageSize is how many rows a page has.
 const PageSize = 20
 
 // Overview is read from counters only.
-func (s *Store) Overview(ctx context.Context) (ambry.Overview, error) {
-	o := ambry.Overview{Daily: []ambry.DayCount{}, Sources: []ambry.SourceCount{}, ServerTime: s.now().UTC()}
-	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+func (s *Reports) Overview(ctx context.Context) (ambry.Overview, error) {
+	o := ambry.Overview{Daily: []ambry.DayCount{}, Sources: []ambry.SourceCount{}, ServerTime: s.Now().UTC()}
+	err := s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		c := &o.Counts
 		err := r.Row(`SELECT sessions, turns, messages, calls, input, cached, output, (SELECT count(*) FROM project) FROM total`).Scan(
 			&c.Sessions, &c.Turns, &c.Messages, &c.ToolCalls, &o.Tokens.Input, &o.Tokens.Cached, &o.Tokens.Output, &c.Projects)
@@ -38,7 +54,7 @@ func (s *Store) Overview(ctx context.Context) (ambry.Overview, error) {
 	if err != nil {
 		return ambry.Overview{}, err
 	}
-	o.StorageBytes = s.size()
+	o.StorageBytes = sqlite.FileSize(s.Path) + sqlite.FileSize(s.Path+"-wal")
 	return o, nil
 }
 
@@ -90,21 +106,10 @@ func days(r sqlite.Reader) ([]ambry.DayCount, error) {
 	return out, nil
 }
 
-// size returns the bytes of the file and its log.
-func (s *Store) size() int64 {
-	var n int64
-	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(s.path + suffix); err == nil {
-			n += info.Size()
-		}
-	}
-	return n
-}
-
 // page fills in where a page stands, and returns it with its offset. Pages count
 // from 1.
-func (s *Store) page(number int, total int64) (ambry.Page, int64) {
-	p := ambry.Page{Page: max(number, 1), PageSize: PageSize, Total: total, ServerTime: s.now().UTC()}
+func (s *Reports) page(number int, total int64) (ambry.Page, int64) {
+	p := ambry.Page{Page: max(number, 1), PageSize: PageSize, Total: total, ServerTime: s.Now().UTC()}
 	p.TotalPages = max((total+PageSize-1)/PageSize, 1)
 	p.HasNext = int64(p.Page) < p.TotalPages
 	p.HasPrev = p.Page > 1
@@ -131,7 +136,7 @@ func (c *conditions) where() string {
 
 // Items returns a page of memories, newest first. The text of q is not looked
 // at; see [Store.ItemsOf].
-func (s *Store) Items(ctx context.Context, q ambry.ItemsQuery) (ambry.Items, error) {
+func (s *Reports) Items(ctx context.Context, q ambry.ItemsQuery) (ambry.Items, error) {
 	var counted, listed conditions
 	filterItems(&counted, "", q)
 	filterItems(&listed, "m.", q)
@@ -142,8 +147,8 @@ func (s *Store) Items(ctx context.Context, q ambry.ItemsQuery) (ambry.Items, err
 	return s.items(ctx, q.Page, listed, `SELECT coalesce(sum(n), 0) FROM `+tally+counted.where(), counted.args)
 }
 
-// ItemsOf is like [Store.Items], but only of the given rows.
-func (s *Store) ItemsOf(ctx context.Context, rows []int64, q ambry.ItemsQuery) (ambry.Items, error) {
+// ItemsOf is like [Reports.Items], but only of the given rows.
+func (s *Reports) ItemsOf(ctx context.Context, rows []int64, q ambry.ItemsQuery) (ambry.Items, error) {
 	ids, err := json.Marshal(rows)
 	if err != nil {
 		return ambry.Items{}, fmt.Errorf("list memories: %w", err)
@@ -156,9 +161,9 @@ func (s *Store) ItemsOf(ctx context.Context, rows []int64, q ambry.ItemsQuery) (
 
 // items reads the page of the rows that c selects, of which count gives the
 // number.
-func (s *Store) items(ctx context.Context, page int, c conditions, count string, args []any) (ambry.Items, error) {
+func (s *Reports) items(ctx context.Context, page int, c conditions, count string, args []any) (ambry.Items, error) {
 	out := ambry.Items{Items: []ambry.Memory{}}
-	err := s.readers.Snapshot(ctx, func(r sqlite.Reader) error {
+	err := s.Readers.Snapshot(ctx, func(r sqlite.Reader) error {
 		var total int64
 		if err := r.Row(count, args...).Scan(&total); err != nil {
 			return fmt.Errorf("count memories: %w", err)
