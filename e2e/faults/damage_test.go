@@ -54,7 +54,7 @@ func TestDamage(t *testing.T) {
 	ends := map[string]int{}
 	rounds := times(60, 2000)
 	t.Run("rounds", func(t *testing.T) {
-		const parts = 3 // most of a round is waiting
+		const parts = 2 // most of a round is waiting
 		for part := range parts {
 			t.Run(strconv.Itoa(part), func(t *testing.T) {
 				t.Parallel()

@@ -33,8 +33,10 @@ func TestPowerCut(t *testing.T) {
 func cuts(t *testing.T, binary string, rounds int) (lost, written int) {
 	t.Helper()
 	for i := range rounds {
-		l, w := cut(t, binary, i)
-		lost, written = lost+l, written+w
+		t.Run(fmt.Sprintf("cut %d", i), func(t *testing.T) { // what it mounts is gone in the end
+			l, w := cut(t, binary, i)
+			lost, written = lost+l, written+w
+		})
 	}
 	return lost, written
 }

@@ -55,9 +55,14 @@ func TestSoak(t *testing.T) {
 	runtime := 0
 	until(t, "the runtime is there again", func() bool { runtime = s.runtime(); return runtime != 0 })
 	earlyRuntime := usageOf(runtime)
+	asked, cpu := load.asked.Load(), [3]time.Duration{ownCPU(), usageOf(s.cmd.Process.Pid).cpu, earlyRuntime.cpu}
 	<-ctx.Done()
 	workers.Wait()
 	last := load.latencies()
+	if n := time.Duration(load.asked.Load() - asked); n > 0 {
+		t.Logf("CPU of a request in the end: %v asking, %v service, %v runtime", ((ownCPU() - cpu[0]) / n).Round(time.Microsecond),
+			((usageOf(s.cmd.Process.Pid).cpu - cpu[1]) / n).Round(time.Microsecond), ((usageOf(runtime).cpu - cpu[2]) / n).Round(time.Microsecond))
+	}
 	time.Sleep(6 * time.Second) // connections that were kept are closed
 	late, lateRuntime := usageOf(s.cmd.Process.Pid), usageOf(runtime)
 	if s.runtime() != runtime {
@@ -84,6 +89,13 @@ func TestSoak(t *testing.T) {
 	}
 	s.kill()
 	sound(t, s.home)
+}
+
+// ownCPU is what this process, which asks, has used.
+func ownCPU() time.Duration {
+	var r syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r)
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // mostGoroutines are more than a process has that nobody asks anything of.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
@@ -29,6 +30,7 @@ func (k *Keeper) Export(ctx context.Context, in ambry.ExportData) (out ambry.Dat
 	if err != nil {
 		return out, err
 	}
+	debug.FreeOSMemory() // what a scan took is not held beside this
 	told := k.progress("export")
 	defer func() {
 		told.end(err)

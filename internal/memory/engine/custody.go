@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
+	"sync"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/dump"
@@ -40,7 +42,36 @@ func (e *Engine) Wipe(ctx context.Context, all bool) (ambry.Wiped, error) {
 }
 
 // Export writes the memory as lines of JSON.
-func (e *Engine) Export(ctx context.Context, w io.Writer) error { return e.store.Dump(ctx, w) }
+func (e *Engine) Export(ctx context.Context, w io.Writer) error {
+	defer e.frugal.begin()()
+	return e.store.Dump(ctx, w)
+}
+
+// frugal keeps garbage small while something goes on that makes much of it and is
+// in no hurry, as an export, and gives back first what a scan took.
+type frugal struct {
+	mu     sync.Mutex // guards what follows
+	n      int        // that go on
+	before int        // the percentage of garbage
+}
+
+const frugalPercent = 40
+
+func (f *frugal) begin() (end func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n++; f.n == 1 {
+		f.before = debug.SetGCPercent(frugalPercent)
+		debug.FreeOSMemory()
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.n--; f.n == 0 {
+			debug.SetGCPercent(f.before)
+		}
+	}
+}
 
 // Backup makes a copy of the memory in the backups.
 func (e *Engine) Backup(ctx context.Context) (ambry.BackupMade, error) { return e.store.Backup(ctx) }

@@ -49,6 +49,8 @@ type Engine struct {
 	log     *slog.Logger
 	meaning *meaning.Meaning // nil if there is none
 	began   time.Time
+
+	frugal frugal
 }
 
 // New returns an engine over an open store.
