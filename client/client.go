@@ -21,6 +21,10 @@ import (
 // machine is slow; a service that died refuses at once.
 const findWait = 5 * time.Second
 
+// dialWait is how long a connection may take. Where nobody listens that is known
+// at once, so this is for a service that many call, on a busy machine.
+const dialWait = 30 * time.Second
+
 // ErrNotRunning says that no service answers.
 var ErrNotRunning = ambry.MemoryUnavailable.Errorf("ambry is not running")
 
@@ -52,7 +56,7 @@ func New(base, token string) (*Client, error) {
 func newHTTP(wait time.Duration) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			DialContext:           (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
+			DialContext:           (&net.Dialer{Timeout: dialWait}).DialContext,
 			ResponseHeaderTimeout: wait,
 			DisableCompression:    true,
 			MaxIdleConnsPerHost:   8,

@@ -221,7 +221,8 @@ func TestLiveReadersMissNothingBesideStuckOnes(t *testing.T) {
 	const count = 5000
 	bus := event.New("e1", count, time.Now)
 	t.Cleanup(bus.Close)
-	s := start(t, eventsRoute(bus, web.EventsConfig{}))
+	// However slow it is, no heartbeat comes in between and nobody is cut.
+	s := start(t, eventsRoute(bus, web.EventsConfig{Heartbeat: time.Hour, WriteTimeout: time.Hour}))
 	for range 8 {
 		stuck := s.follow("")
 		_ = stuck.conn.(*net.TCPConn).SetReadBuffer(1024)
