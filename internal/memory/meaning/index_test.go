@@ -109,7 +109,7 @@ func TestARemovedRowLeavesNoTrace(t *testing.T) {
 	x.remove(42)
 	x.remove(42)
 	x.remove(4_000_000)
-	got, _ := x.nearest(vectors[41], store.Spaced, newFilter(store.Places{}), 100, []int64{42})
+	got, _ := x.nearest(vectors[41], store.Spaced, newFilter(store.Places{}), 100, func() []int64 { return []int64{42} })
 	if len(got) != 99 || x.size() != 99 || slices.ContainsFunc(got, func(n neighbour) bool { return n.row == 42 }) {
 		t.Errorf("%d found, size %d", len(got), x.size())
 	}

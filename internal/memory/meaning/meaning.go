@@ -109,8 +109,9 @@ func (m *Meaning) state(due int64, loaded bool) State {
 
 // Near returns the memories that are nearest to a text among those that pass a
 // filter, best first, at most n, and those of also. Their scores are from 0, as like as any two
-// memories are, to 1. It finds none while the model does not answer.
-func (m *Meaning) Near(ctx context.Context, text string, f store.Filter, n int, also []int64) ([]store.Candidate, error) {
+// memories are, to 1. It finds none while the model does not answer. It asks for
+// also when it has the nearest, so that they can be looked for meanwhile.
+func (m *Meaning) Near(ctx context.Context, text string, f store.Filter, n int, also func() []int64) ([]store.Candidate, error) {
 	if m.index.size() == 0 {
 		return nil, nil
 	}

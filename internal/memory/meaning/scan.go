@@ -91,9 +91,27 @@ const scripts = 2
 // nearest returns the memories that are most like v, at most n of the script of
 // the question and half as many of the other, each best first: what is in one
 // language with the question is likelier by itself, whatever it means. Then it
-// returns those of also that are there, and for each script the mean cosine of v
-// with memories that were not chosen for being like it.
-func (x *index) nearest(v []float32, script store.Script, f filter, n int, also []int64) (found []neighbour, mean [scripts]float32) {
+// asks for also, if it is not nil, and returns those of it that are there; and for
+// each script the mean cosine of v with memories that were not chosen for being
+// like it.
+func (x *index) nearest(v []float32, script store.Script, f filter, n int, also func() []int64) (found []neighbour, mean [scripts]float32) {
+	found, mean = x.best(v, script, f, n)
+	if also == nil {
+		return found, mean
+	}
+	rows := also() // nothing is locked while it takes its time
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if len(v) != x.dims {
+		return nil, mean
+	}
+	rows = slices.DeleteFunc(rows, func(row int64) bool {
+		return !x.has(row) || slices.ContainsFunc(found, func(f neighbour) bool { return f.row == row })
+	})
+	return x.exactly(found, v, rows), mean
+}
+
+func (x *index) best(v []float32, script store.Script, f filter, n int) (found []neighbour, mean [scripts]float32) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.count == 0 || len(v) != x.dims {
@@ -111,13 +129,6 @@ func (x *index) nearest(v []float32, script store.Script, f filter, n int, also 
 	other := 1 - script
 	found = x.closest(v, all, histogram[script], script, preselected, n)
 	found = append(found, x.closest(v, all, histogram[other], other, preselected/2, n/2)...)
-	for _, row := range also {
-		if x.has(row) && !slices.ContainsFunc(found, func(f neighbour) bool { return f.row == row }) {
-			if f, ok := x.exactly(v, int(row)); ok {
-				found = append(found, f)
-			}
-		}
-	}
 	return found, x.background(v)
 }
 
@@ -130,6 +141,7 @@ func (x *index) closest(v []float32, all []uint16, histogram []int, script store
 		cut++
 	}
 	atCut := compared - below
+	rows := make([]int64, 0, compared)
 	for row := len(all) - 1; row >= 0; row-- { // of those at the cut, the newest
 		d := all[row]
 		if d == absent || int(d) > cut || x.slabs[row/slabRows].script(row%slabRows) != script {
@@ -141,10 +153,9 @@ func (x *index) closest(v []float32, all []uint16, histogram []int, script store
 			}
 			atCut--
 		}
-		if f, ok := x.exactly(v, row); ok {
-			found = append(found, f)
-		}
+		rows = append(rows, int64(row))
 	}
+	found = x.exactly(make([]neighbour, 0, len(rows)), v, rows)
 	slices.SortFunc(found, func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(b.row, a.row))
 	})
@@ -219,23 +230,59 @@ func distance(a, b []uint64) int {
 	return d
 }
 
-// rowBuffers are for codes that are read from the shelf.
-var rowBuffers = sync.Pool{New: func() any { return new([maxDims]byte) }}
+// abreast is how many rows are compared at a time: the sum of one would wait for
+// each of its additions.
+const abreast = 4
 
-// exactly compares v with a row. It is not ok when the row cannot be read.
-func (x *index) exactly(v []float32, row int) (f neighbour, ok bool) {
-	s, i := x.slabs[row/slabRows], row%slabRows
-	buffer := rowBuffers.Get().(*[maxDims]byte)
-	defer rowBuffers.Put(buffer)
-	codes := x.codes(row, buffer[:])
-	if codes == nil {
-		return f, false
+// rowBuffers are for codes that are read from the shelf.
+var rowBuffers = sync.Pool{New: func() any { return new([abreast][maxDims]byte) }}
+
+// exactly compares v with rows that are there, and appends those to out that can be
+// read.
+func (x *index) exactly(out []neighbour, v []float32, rows []int64) []neighbour {
+	buffers := rowBuffers.Get().(*[abreast][maxDims]byte)
+	defer rowBuffers.Put(buffers)
+	var codes [abreast][]byte
+	var of [abreast]int64
+	n := 0
+	for _, row := range rows {
+		if codes[n] = x.codes(int(row), buffers[n][:]); codes[n] == nil {
+			continue
+		}
+		of[n] = row
+		if n++; n == abreast {
+			for i, sum := range products(v, &codes) {
+				out = append(out, x.neighbour(of[i], sum))
+			}
+			n = 0
+		}
 	}
-	var sum float32
+	for i := range n {
+		var sum float32
+		for j, q := range v {
+			sum += q * float32(int8(codes[i][j]))
+		}
+		out = append(out, x.neighbour(of[i], sum))
+	}
+	return out
+}
+
+// products multiplies v with several rows.
+func products(v []float32, codes *[abreast][]byte) (sums [abreast]float32) {
+	a, b, c, d := codes[0][:len(v)], codes[1][:len(v)], codes[2][:len(v)], codes[3][:len(v)]
+	var s0, s1, s2, s3 float32
 	for j, q := range v {
-		sum += q * float32(int8(codes[j]))
+		s0 += q * float32(int8(a[j]))
+		s1 += q * float32(int8(b[j]))
+		s2 += q * float32(int8(c[j]))
+		s3 += q * float32(int8(d[j]))
 	}
-	return neighbour{row: int64(row), at: s.places[i].at, cosine: sum * s.scales[i], script: s.script(i)}, true
+	return [abreast]float32{s0, s1, s2, s3}
+}
+
+func (x *index) neighbour(row int64, sum float32) neighbour {
+	s, i := x.slabs[row/slabRows], row%slabRows
+	return neighbour{row: row, at: s.places[i].at, cosine: sum * s.scales[i], script: s.script(int(i))}
 }
 
 // minSampled is how many memories of a script tell what is usual in it; fewer are
@@ -249,14 +296,15 @@ func (x *index) background(v []float32) (mean [scripts]float32) {
 	var n [scripts]int
 	rows := len(x.slabs) * slabRows
 	step := max(x.count/sampled, rows/maxLooked) | 1
+	some := make([]int64, 0, rows/step+1)
 	for row := 0; row < rows; row += step {
-		s := x.slabs[row/slabRows]
-		if s != nil && s.bits[row%slabRows] != 0 {
-			if f, ok := x.exactly(v, row); ok {
-				sum[f.script] += f.cosine
-				n[f.script]++
-			}
+		if x.has(int64(row)) {
+			some = append(some, int64(row))
 		}
+	}
+	for _, f := range x.exactly(make([]neighbour, 0, len(some)), v, some) {
+		sum[f.script] += f.cosine
+		n[f.script]++
 	}
 	for i := range mean {
 		mean[i] = sum[i] / float32(max(n[i], 1))

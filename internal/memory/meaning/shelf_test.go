@@ -34,8 +34,8 @@ func TestTheSameIsFoundWithAShelf(t *testing.T) {
 		}
 	}
 	for n := range vectors[:8] {
-		got, mean := shelved.nearest(vectors[n], store.Spaced, newFilter(store.Places{}), 20, []int64{3})
-		want, wantMean := whole.nearest(vectors[n], store.Spaced, newFilter(store.Places{}), 20, []int64{3})
+		got, mean := shelved.nearest(vectors[n], store.Spaced, newFilter(store.Places{}), 20, func() []int64 { return []int64{3} })
+		want, wantMean := whole.nearest(vectors[n], store.Spaced, newFilter(store.Places{}), 20, func() []int64 { return []int64{3} })
 		if !slices.Equal(got, want) || mean != wantMean {
 			t.Fatalf("found is %v, mean %v; without a shelf %v, %v", got, mean, want, wantMean)
 		}
@@ -80,7 +80,7 @@ func TestWhatCannotBeReadFromTheShelfIsNotFound(t *testing.T) {
 		}
 	}
 	x.close() // every read fails from now on
-	got, _ := x.nearest(vectors[0], store.Spaced, newFilter(store.Places{}), 2, []int64{0})
+	got, _ := x.nearest(vectors[0], store.Spaced, newFilter(store.Places{}), 2, func() []int64 { return []int64{0} })
 	if len(got) != 1 || got[0].row != slabRows {
 		t.Errorf("found is %v", got)
 	}

@@ -18,8 +18,8 @@ type Meaning interface {
 	// Near returns the memories that pass a filter and are nearest to a text, at
 	// most n, and those of also that have a meaning, however far they are. Scores
 	// are from 0, as like as any two memories are, to 1. It finds none rather than
-	// to wait for long.
-	Near(ctx context.Context, text string, f store.Filter, n int, also []int64) ([]store.Candidate, error)
+	// to wait for long, and asks for also, once at most, when it has the others.
+	Near(ctx context.Context, text string, f store.Filter, n int, also func() []int64) ([]store.Candidate, error)
 	// Space names the model.
 	Space() string
 }
@@ -66,32 +66,67 @@ func (r *Recall) UseMeaning(m Meaning, other *Fit) {
 	}
 }
 
-// near adds candidates that mean what was asked to those that say it, and returns
-// how alike each is.
-func (r *Recall) near(ctx context.Context, a asked, found []store.Candidate) ([]store.Candidate, map[int64]float64, error) {
+// pending is a search for what was meant, while the words are looked for.
+type pending struct {
+	words chan []int64 // the rows that have the words
+	done  chan struct{}
+	near  []store.Candidate
+	err   error
+}
+
+// beginNear begins to look for what was meant; nil if only words count. Who begins
+// it calls scores.
+func (r *Recall) beginNear(ctx context.Context, a asked) *pending {
 	if r.meaning == nil || r.fit.Weight+r.fit.Unsaid == 0 || a.meant == "" || len(a.phrases) > 0 || a.single() {
-		return found, nil, nil
+		return nil
+	}
+	p := &pending{words: make(chan []int64, 1), done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.near, p.err = r.meaning.Near(ctx, a.meant, a.filter, maxNear, func() []int64 { return <-p.words })
+	}()
+	return p
+}
+
+// scores waits for the memories that are nearest to what was meant, and for how
+// near those are that were found by words.
+func (p *pending) scores(found []store.Candidate) ([]store.Candidate, error) {
+	if p == nil {
+		return nil, nil
 	}
 	rows := make([]int64, len(found))
-	known := make(map[int64]bool, len(found))
 	for i, f := range found {
-		rows[i], known[f.Row] = f.Row, true
+		rows[i] = f.Row
 	}
-	near, err := r.meaning.Near(ctx, a.meant, a.filter, maxNear, rows)
-	if err != nil {
-		return nil, nil, err
-	}
+	p.words <- rows
+	<-p.done
+	return p.near, p.err
+}
+
+func scoresOf(near []store.Candidate) map[int64]float64 {
 	alike := make(map[int64]float64, len(near))
-	var others []int64
 	for _, n := range near {
 		alike[n.Row] = n.Score
+	}
+	return alike
+}
+
+// withAlike adds candidates that mean what was asked to those that say it.
+func (r *Recall) withAlike(ctx context.Context, a asked, found, near []store.Candidate) ([]store.Candidate, error) {
+	known := make(map[int64]bool, len(found))
+	for _, f := range found {
+		known[f.Row] = true
+	}
+	var others []int64
+	for _, n := range near {
 		if !known[n.Row] {
 			others = append(others, n.Row)
 		}
 	}
 	if len(others) > 0 && (len(a.not) > 0 || len(a.filter.Tags) > 0) {
+		var err error
 		if others, err = r.store.Only(ctx, a.any(), others); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	allowed := make(map[int64]bool, len(others))
@@ -104,7 +139,7 @@ func (r *Recall) near(ctx context.Context, a asked, found []store.Candidate) ([]
 			found = append(found, n)
 		}
 	}
-	return found, alike, nil
+	return found, nil
 }
 
 // maxAlike is how many memories are looked at closely for their meaning alone.

@@ -118,11 +118,16 @@ func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limi
 	if err := r.weigh(ctx, &asked); err != nil {
 		return nil, 0, err
 	}
+	near := r.beginNear(ctx, asked)
 	found, total, err := r.candidates(ctx, asked, limit)
+	alike, nearErr := near.scores(found)
 	if err != nil {
 		return nil, 0, err
 	}
-	found, alike, err := r.near(ctx, asked, found)
+	if nearErr != nil {
+		return nil, 0, nearErr
+	}
+	found, err = r.withAlike(ctx, asked, found, alike)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -130,7 +135,7 @@ func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limi
 	if len(asked.phrases) > 0 {
 		closely = maxCandidates // the index knows no phrases
 	}
-	best, err = r.rank(ctx, c, asked, found, alike, closely)
+	best, err = r.rank(ctx, c, asked, found, scoresOf(alike), closely)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -14,7 +14,6 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
 	"ambry.dev/ambry/internal/memory/sqlite"
-	"ambry.dev/ambry/internal/memory/tables"
 )
 
 // Match is what the text index is asked for. Terms are as package words cuts
@@ -195,13 +194,9 @@ type Said struct {
 // meanwhile is missing, and so are those after the first least that would make it
 // more than budget bytes as they are stored.
 func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]Text, error) {
-	ids, err := json.Marshal(rows)
-	if err != nil {
-		return nil, fmt.Errorf("read texts: %w", err)
-	}
 	var out []Text
-	err = s.readers.Read(ctx, func(r sqlite.Reader) error {
-		texts, err := packedTexts(r, string(ids), least, budget)
+	err := s.readers.Read(ctx, func(r sqlite.Reader) error {
+		texts, err := packedTexts(r, rows, least, budget)
 		if err != nil {
 			return fmt.Errorf("read texts: %w", err)
 		}
@@ -238,41 +233,6 @@ func atOnce(n int, f func(i int) error) error {
 	}
 	others.Wait()
 	return errors.Join(errs...)
-}
-
-// packedText is a Text whose turn is not unpacked yet.
-type packedText struct {
-	Text
-	turn   int64
-	packed []byte
-}
-
-// packedTexts reads no further than Texts promises.
-func packedTexts(r sqlite.Reader, ids string, least, budget int) ([]packedText, error) {
-	rows, err := r.Rows(`SELECT `+tables.PublicColumns+`, m.id, m.body, m.sum, coalesce(m.turn, 0), `+tables.TracedBody+`,
-			coalesce(u.shown, 0), coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
-		FROM json_each(?) AS j CROSS JOIN `+tables.PublicTables+` LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var out []packedText
-	for rows.Next() {
-		var t packedText
-		var note tables.Noted
-		if t.Memory, err = tables.ScanPublic(rows, &t.Row, &note.Body, &note.Sum, &t.turn, &t.packed,
-			&t.Uses.Shown, &t.Uses.Used, &t.Uses.Ignored, &t.Uses.Helpful, &t.Uses.Wrong); err != nil {
-			return nil, err
-		}
-		if t.Body, err = note.Text(); err != nil {
-			return nil, err
-		}
-		if budget -= len(t.packed) + len(t.Body); budget < 0 && len(out) >= least {
-			return out, nil
-		}
-		out = append(out, t)
-	}
-	return out, rows.Err()
 }
 
 // said returns the visible messages of a turn. Most stand in the turn's own
