@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Segment names a file of the index. Its owner keeps the list.
@@ -232,10 +233,11 @@ type word struct {
 // block reads a block of the dictionary and calls each, until that returns false.
 // The terms are good until the next call.
 func (s *segment) block(i int, each func(term []byte, w word) bool) error {
-	data := make([]byte, s.blocks[i].length)
-	if _, err := s.file.ReadAt(data, int64(s.blocks[i].at)); err != nil {
-		return fmt.Errorf("read the text index: %w", err)
+	data, free, err := s.read(s.blocks[i].at, uint64(s.blocks[i].length))
+	if err != nil {
+		return err
 	}
+	defer free()
 	in := reader{data: data}
 	offset := in.number()
 	var term []byte
@@ -255,6 +257,31 @@ func (s *segment) block(i int, each func(term []byte, w word) bool) error {
 		}
 	}
 	return in.err
+}
+
+// pages is room for what is read of files, used again.
+var pages = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxPage bounds the room that is kept.
+const maxPage = 1 << 18
+
+// read reads bytes of the file. They are good until free is called.
+func (s *segment) read(at, length uint64) (data []byte, free func(), err error) {
+	room := pages.Get().(*[]byte)
+	if uint64(cap(*room)) < length {
+		*room = make([]byte, length)
+	}
+	data = (*room)[:length]
+	free = func() {
+		if cap(*room) <= maxPage {
+			pages.Put(room)
+		}
+	}
+	if _, err := s.file.ReadAt(data, int64(at)); err != nil {
+		free()
+		return nil, nil, fmt.Errorf("read the text index: %w", err)
+	}
+	return data, free, nil
 }
 
 // blockOf returns the block that a term is in, if it is in any.
@@ -286,10 +313,11 @@ func (s *segment) list(to []posting, term string) ([]posting, error) {
 
 // postings reads the list of a term.
 func (s *segment) postings(to []posting, w word) ([]posting, error) {
-	data := make([]byte, w.length)
-	if _, err := s.file.ReadAt(data, int64(w.offset)); err != nil {
-		return to, fmt.Errorf("read the text index: %w", err)
+	data, free, err := s.read(w.offset, w.length)
+	if err != nil {
+		return to, err
 	}
+	defer free()
 	return decode(to, data, w.n, uint64(len(s.ids)))
 }
 

@@ -88,17 +88,23 @@ func learnedOf(texts []store.Text) int {
 // judgeApart judges what was said as if nothing had been learned from it: scores
 // are shares of the best one, and short texts would make the rest look poor.
 func judgeApart(c *words.Cutter, a asked, all []ranked, now time.Time) {
-	var said []ranked
-	var at []int
+	judge(c, a, all, now)
+	learned := false
+	for i := range all {
+		learned = learned || all[i].text.Rule != ""
+	}
+	if !learned {
+		return
+	}
+	said, at := make([]ranked, 0, len(all)), make([]int, 0, len(all))
 	best := 0.0
-	for i, r := range all {
-		if r.text.Rule == "" {
-			said, at = append(said, r), append(at, i)
+	for i := range all {
+		if r := &all[i]; r.text.Rule == "" {
+			said, at = append(said, *r), append(at, i)
 			best = max(best, r.signs[byWords])
 		}
 	}
-	judge(c, a, all, now)
-	if len(said) == len(all) || len(said) == 0 {
+	if len(said) == 0 {
 		return
 	}
 	for i := range said {

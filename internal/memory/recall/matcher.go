@@ -9,7 +9,7 @@ type matcher struct {
 	cutter *words.Cutter
 	unit   map[string]int // term → place in units; a part has that of its identifier
 	exact  map[string]bool
-	pairs  words.Pairs
+	starts words.Beginnings
 	means  map[string]int   // term → unit that means about the same
 	begin  map[string][]int // first bytes of a term → units
 	asked  asked
@@ -46,7 +46,7 @@ func newMatcher(c *words.Cutter, a asked) *matcher {
 		for _, term := range synonyms()[u.term] {
 			if _, ok := m.unit[term]; !ok {
 				m.means[term] = i
-				m.pairs.Add(term)
+				m.starts.Add(term)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func (m *matcher) with(c *words.Cutter) *matcher {
 
 func (m *matcher) add(term string, unit int) {
 	m.unit[term] = unit
-	m.pairs.Add(term)
+	m.starts.Add(term)
 }
 
 // lower folds ASCII letters.
@@ -79,7 +79,7 @@ var lower = func() (t [256]byte) {
 
 // find appends the spans of text to out.
 func (m *matcher) find(out []span, text string) []span {
-	m.cutter.EachOf(text, &m.pairs, func(t words.Term) {
+	m.cutter.EachOf(text, &m.starts, func(t words.Term) {
 		u, ok := m.unit[string(t.Text)]
 		if !ok {
 			if u := m.like(t.Text); u >= 0 {

@@ -8,7 +8,7 @@ import (
 
 // EachOf is [Cutter.Each] for somebody who looks for certain terms: it passes over
 // words of which no term begins as one of them, which is most of them.
-func (c *Cutter) EachOf(text string, wanted *Pairs, yield func(Term)) {
+func (c *Cutter) EachOf(text string, wanted *Beginnings, yield func(Term)) {
 	c.wanted = wanted
 	defer func() { c.wanted = nil }()
 	for i := 0; i < len(text); {
@@ -29,7 +29,7 @@ func (c *Cutter) EachOf(text string, wanted *Pairs, yield func(Term)) {
 
 // skim returns where the run of words and joints ends that begins at start, and
 // whether one of its terms may be wanted; then it need not read to the end.
-func (p *Pairs) skim(text string, start int) (end int, may bool) {
+func (p *Beginnings) skim(text string, start int) (end int, may bool) {
 	before := uint8(under) // a term may begin at the start, too
 	for i := start; i < len(text); i++ {
 		class := classes[text[i]]
@@ -44,7 +44,7 @@ func (p *Pairs) skim(text string, start int) (end int, may bool) {
 				return i, false
 			}
 		default:
-			if (before == under || before == joint || class == large) && i+1 < len(text) && p.Has(folded[text[i]], folded[text[i+1]]) {
+			if (before == under || before == joint || class == large) && p.at(text[i:]) {
 				return i, true
 			}
 			for class != large && class != under && i+1 < len(text) && plain[text[i+1]] { // most letters begin nothing
@@ -76,30 +76,77 @@ var folded = func() (t [256]byte) {
 	return t
 }()
 
-// Pairs is a set of first two bytes of terms, and of the words that they are the
-// stems of.
-type Pairs [1 << 16 / 64]uint64
+// Beginnings is a set of what terms begin with, and the words that they are the
+// stems of: two bytes, and of words that begin with letters three.
+type Beginnings struct {
+	two   [1 << 16 / 64]uint64
+	three [1 << 15 / 64]uint64
+}
+
+// minStem is the length from which on a stem has its first three letters from its
+// word: "cries" and "cry" become "cri".
+const minStem = 4
 
 // Add adds what a term begins with.
-func (p *Pairs) Add(term string) {
+func (p *Beginnings) Add(term string) {
 	p.add(term)
+	if len(term) > 1 && len(term) < minStem && letter(term[0]) && letter(term[1]) {
+		for third := byte('a'); third <= 'z'; third++ {
+			p.add(string([]byte{term[0], term[1], third}))
+		}
+	}
 	for _, word := range beginOtherwise()[term] {
 		p.add(word)
 	}
 }
 
-func (p *Pairs) add(word string) {
+func (p *Beginnings) add(word string) {
 	if len(word) > 1 {
 		n := uint16(word[0])<<8 | uint16(word[1])
-		p[n/64] |= 1 << (n % 64)
+		p.two[n/64] |= 1 << (n % 64)
+	}
+	if len(word) > 2 && letter(word[0]) && letter(word[1]) && letter(word[2]) {
+		n := three(word[0], word[1], word[2])
+		p.three[n/64] |= 1 << (n % 64)
 	}
 }
 
 // Has reports whether a term may begin so.
-func (p *Pairs) Has(first, second byte) bool {
+func (p *Beginnings) Has(first, second byte) bool {
 	n := uint16(first)<<8 | uint16(second)
-	return p[n/64]&(1<<(n%64)) != 0
+	return p.two[n/64]&(1<<(n%64)) != 0
 }
+
+// HasWord reports whether a word in lower case may be one of the terms, or have one
+// as its stem.
+func (p *Beginnings) HasWord(word []byte) bool {
+	if len(word) < 2 {
+		return true
+	}
+	if len(word) < 3 || !letter(word[0]) || !letter(word[1]) || !letter(word[2]) {
+		return p.Has(word[0], word[1])
+	}
+	n := three(word[0], word[1], word[2])
+	return p.three[n/64]&(1<<(n%64)) != 0
+}
+
+// at reports whether a term may begin where text does. What a small letter follows
+// goes on with it, so three letters are looked at then.
+func (p *Beginnings) at(text string) bool {
+	if len(text) < 2 {
+		return false
+	}
+	first, second := folded[text[0]], folded[text[1]]
+	if len(text) > 2 && classes[text[2]] == small && letter(first) && letter(second) {
+		n := three(first, second, text[2])
+		return p.three[n/64]&(1<<(n%64)) != 0
+	}
+	return p.Has(first, second)
+}
+
+func letter(b byte) bool { return 'a' <= b && b <= 'z' }
+
+func three(a, b, c byte) uint16 { return uint16(a-'a')<<10 | uint16(b-'a')<<5 | uint16(c-'a') }
 
 // beginOtherwise are the words that do not begin as their stems do, by stem. All
 // others do (a test asks the stemmer).
@@ -110,7 +157,11 @@ var beginOtherwise = sync.OnceValue(func() map[string][]string {
 		if len(form) > 2 {
 			stem = english.Stem(base, true)
 		}
-		if form[:2] != stem[:2] {
+		n := 2
+		if len(stem) >= minStem {
+			n = 3
+		}
+		if form[:min(n, len(form))] != stem[:n] {
 			words[stem] = append(words[stem], form)
 		}
 	}

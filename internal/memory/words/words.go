@@ -46,7 +46,7 @@ type Cutter struct {
 	lower  [MaxTerm]byte
 	bounds []int
 	seen   seen
-	wanted *Pairs // if not nil, other terms need be neither stemmed nor yielded
+	wanted *Beginnings // if not nil, other terms need be neither stemmed nor yielded
 }
 
 // NewCutter returns a Cutter. It holds about 600 KB once it is warm.
@@ -237,7 +237,7 @@ func (c *Cutter) stemmed(s string) []byte {
 			return low
 		}
 	}
-	if c.wanted != nil && len(low) > 1 && !c.wanted.Has(low[0], low[1]) {
+	if c.wanted != nil && !c.wanted.HasWord(low) {
 		return low
 	}
 	return c.stems.of(low)
