@@ -27,7 +27,7 @@ func (r *Recall) Examine(ctx context.Context, q ambry.Query) ([]Example, error) 
 	if err != nil {
 		return nil, err
 	}
-	best, err := r.rank(ctx, cutter, asked, found, nil, maxCandidates)
+	best, err := r.rank(ctx, cutter, asked, found, likeness{}, maxCandidates)
 	if err != nil {
 		return nil, err
 	}

@@ -120,11 +120,26 @@ func recent(at, now time.Time) float64 {
 	return math.Exp2(-max(days, 0) / 90)
 }
 
+// minSaying is how many memories that were found by words tell enough of their
+// sessions.
+const minSaying = 10
+
 // byGroups tells how well the sessions and projects fit that the memories are of.
+// A memory that was found for what it means says nothing of how well the words of
+// its session fit, unless next to nothing else was found: every session has some
+// that are alike.
 func byGroups(a asked, all []ranked) {
+	saying := 0
+	for i := range all {
+		saying += int(yes(!all[i].meant))
+	}
 	sessions, projects := groups{}, groups{}
 	for i := range all {
-		sessions.add(all[i].text.SessionID, &all[i])
+		if saying < minSaying || !all[i].meant {
+			sessions.add(all[i].text.SessionID, &all[i])
+		} else {
+			sessions.of(all[i].text.SessionID, &all[i])
+		}
 		projects.add(all[i].text.Project, &all[i])
 	}
 	sessions.compare(func(g *group) float64 { return g.together(a) })
@@ -193,12 +208,18 @@ type group struct {
 	several float64 // what its best say
 }
 
-func (g groups) add(name string, r *ranked) {
+// of returns the group of a memory, which may be new.
+func (g groups) of(name string, r *ranked) *group {
 	one := g[name]
 	if one == nil {
 		one = &group{has: make([]float64, len(r.look.has)), often: make([]float64, len(r.look.often))}
 		g[name] = one
 	}
+	return one
+}
+
+func (g groups) add(name string, r *ranked) {
+	one := g.of(name, r)
 	if name == "" {
 		return
 	}

@@ -103,16 +103,14 @@ func (p *pending) scores(found []store.Candidate) ([]store.Candidate, error) {
 	return p.near, p.err
 }
 
-func scoresOf(near []store.Candidate) map[int64]float64 {
-	alike := make(map[int64]float64, len(near))
-	for _, n := range near {
-		alike[n.Row] = n.Score
-	}
-	return alike
+// likeness is what the search for what was meant says of candidates, by row.
+type likeness struct {
+	score map[int64]float64
+	only  map[int64]bool // those that were found by nothing else
 }
 
 // withAlike adds candidates that mean what was asked to those that say it.
-func (r *Recall) withAlike(ctx context.Context, a asked, found, near []store.Candidate) ([]store.Candidate, error) {
+func (r *Recall) withAlike(ctx context.Context, a asked, found, near []store.Candidate) ([]store.Candidate, likeness, error) {
 	known := make(map[int64]bool, len(found))
 	for _, f := range found {
 		known[f.Row] = true
@@ -126,20 +124,21 @@ func (r *Recall) withAlike(ctx context.Context, a asked, found, near []store.Can
 	if len(others) > 0 && (len(a.not) > 0 || len(a.filter.Tags) > 0) {
 		var err error
 		if others, err = r.store.Only(ctx, a.any(), others); err != nil {
-			return nil, err
+			return nil, likeness{}, err
 		}
 	}
-	allowed := make(map[int64]bool, len(others))
+	like := likeness{score: make(map[int64]float64, len(near)), only: make(map[int64]bool, len(others))}
 	for _, row := range others {
-		allowed[row] = true
+		like.only[row] = true
 	}
 	for _, n := range near {
-		if allowed[n.Row] {
+		like.score[n.Row] = n.Score
+		if like.only[n.Row] {
 			n.Score = 0 // of its words
 			found = append(found, n)
 		}
 	}
-	return found, nil
+	return found, like, nil
 }
 
 // maxAlike is how many memories are looked at closely for their meaning alone.

@@ -17,6 +17,7 @@ type ranked struct {
 	text    store.Text
 	passage passage
 	look    look
+	meant   bool // found for what it means alone
 	signs   [signs]float64
 	short   float64 // how short the memories are that it was compared with
 	score   float64
@@ -28,7 +29,7 @@ const timeGain = 2
 
 // rank looks at the best candidates closely and orders them anew: at least so
 // many, and more while they are short.
-func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []store.Candidate, alike map[int64]float64, least int) ([]ranked, error) {
+func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []store.Candidate, like likeness, least int) ([]ranked, error) {
 	best := 0.0
 	for _, f := range found {
 		best = max(best, f.Score)
@@ -37,7 +38,7 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		return f.Score/max(best, 1e-9) + timeGain*a.during(f.At)
 	}
 	slices.SortStableFunc(found, func(x, y store.Candidate) int { return cmp.Compare(first(y), first(x)) })
-	least = alikeFirst(found, alike, least)
+	least = alikeFirst(found, like.score, least)
 	rows := make([]int64, len(found))
 	scores := make(map[int64]float64, len(found))
 	for i, f := range found {
@@ -60,10 +61,10 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		if slices.Contains(l.phrases, false) {
 			continue
 		}
-		out = append(out, ranked{text: texts[i], passage: l.best, look: l})
+		out = append(out, ranked{text: texts[i], passage: l.best, look: l, meant: like.only[texts[i].Row]})
 		out[len(out)-1].signs[byWords] = scores[texts[i].Row]
 	}
-	r.weighMeaning(a, out, alike)
+	r.weighMeaning(a, out, like.score)
 	judgeApart(c, a, out, r.now())
 	slices.SortStableFunc(out, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), y.text.CreatedAt.Compare(x.text.CreatedAt))

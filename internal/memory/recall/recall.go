@@ -127,7 +127,7 @@ func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limi
 	if nearErr != nil {
 		return nil, 0, nearErr
 	}
-	found, err = r.withAlike(ctx, asked, found, alike)
+	found, like, err := r.withAlike(ctx, asked, found, alike)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -135,7 +135,7 @@ func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limi
 	if len(asked.phrases) > 0 {
 		closely = maxCandidates // the index knows no phrases
 	}
-	best, err = r.rank(ctx, c, asked, found, scoresOf(alike), closely)
+	best, err = r.rank(ctx, c, asked, found, like, closely)
 	if err != nil {
 		return nil, 0, err
 	}
