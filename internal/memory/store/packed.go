@@ -29,7 +29,7 @@ func packedTexts(r sqlite.Reader, rows []int64, least, budget int) ([]packedText
 	}
 	// The first half has its connection before the second asks for one, and waits
 	// for nobody: so searches cannot wait for each other in a circle.
-	first, err := packedRows(r, rows[:half])
+	first, err := packedRows(r, rows[:half]) //nolint:rowserrcheck // eachPacked checks it
 	if err != nil {
 		return nil, err
 	}
