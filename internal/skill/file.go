@@ -127,9 +127,9 @@ func tempPattern(real string) string { return "." + filepath.Base(real) + ".*.am
 // either seen before, or found when the two files have changed places and put
 // back.
 //
-// A file that was changed a moment ago may be only half of what its writer
-// wants it to be. The patient wait until it has been left alone; an empty one is
-// never believed at once.
+// A file that was changed a moment ago, or that somebody has open to write it, may
+// be only half of what its writer wants it to be. The patient wait until it has
+// been left alone; an empty one is never believed at once.
 func (f file) write(patient bool) error {
 	if f.exists && (patient || len(f.data) == 0) && time.Since(f.time).Abs() < settling {
 		return errChanged
@@ -146,6 +146,13 @@ func (f file) write(patient bool) error {
 		return err
 	}
 	defer os.Remove(temp) // what is there then is the old file, or ours unused
+	var lease held
+	if f.exists {
+		if lease, err = hold(f.real); err != nil && (patient || len(f.data) == 0) {
+			return errors.Join(errChanged, err)
+		}
+		defer lease.release()
+	}
 	if now, err := read(f.path, f.real); err != nil || now.exists != f.exists || !bytes.Equal(now.data, f.data) {
 		return errors.Join(errChanged, err)
 	}
@@ -158,7 +165,7 @@ func (f file) write(patient bool) error {
 	if err := exchange(temp, f.real); err != nil {
 		return err
 	}
-	if old, err := os.ReadFile(temp); err != nil || !bytes.Equal(old, f.data) {
+	if old, err := os.ReadFile(temp); err != nil || !bytes.Equal(old, f.data) || lease.wanted() {
 		return errors.Join(errChanged, err, giveBack(temp, f.real, f.after))
 	}
 	return syncDir(f.real)
