@@ -119,15 +119,17 @@ func TestWhatTheServiceSaysInsteadIsToldApart(t *testing.T) {
 		want   string
 		kind   ambry.Kind
 	}{
-		"starting":  {says(503, `{"error":{"code":"memory_unavailable","message":"the memory starts"}}`), "the memory starts", ambry.MemoryUnavailable},
-		"refused":   {says(401, `{"error":{"code":"unauthorized","message":"a token is needed"}}`), "a token is needed", ambry.Unauthorized},
-		"a page":    {says(502, `<html>`), "the service answered 502", ambry.Internal},
-		"new code":  {says(418, `{"error":{"code":"teapot"}}`), "the service answered 418", ambry.Internal},
-		"no JSON":   {says(200, `<html>`), "read the answer", ambry.Internal},
-		"cut off":   {cut, "read the answer", ambry.Internal},
-		"nothing":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "not running", ambry.MemoryUnavailable},
-		"elsewhere": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://evil.example/", 307) }, "the service answered 307", ambry.Internal},
-		"too much":  {says(200, strings.Repeat(" ", maxAnswer)), "more than is read", ambry.Internal},
+		"starting": {says(503, `{"error":{"code":"memory_unavailable","message":"the memory starts"}}`), "the memory starts", ambry.MemoryUnavailable},
+		"refused":  {says(401, `{"error":{"code":"unauthorized","message":"a token is needed"}}`), "a token is needed", ambry.Unauthorized},
+		"a page":   {says(502, `<html>`), "the service answered 502", ambry.Internal},
+		"new code": {says(418, `{"error":{"code":"teapot"}}`), "the service answered 418", ambry.Internal},
+		"no JSON":  {says(200, `<html>`), "read the answer", ambry.Internal},
+		"cut off":  {cut, "read the answer", ambry.Internal},
+		"nothing":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "not running", ambry.MemoryUnavailable},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://evil.example/", http.StatusTemporaryRedirect)
+		}, "the service answered 307", ambry.Internal},
+		"too much": {says(200, strings.Repeat(" ", maxAnswer)), "more than is read", ambry.Internal},
 	} {
 		w := newWorld(t, c.answer)
 		out, explained := w.hook("claude-code", "UserPromptSubmit", prompt)
