@@ -46,6 +46,7 @@ type Process struct {
 	In     io.Reader
 	Out    io.Writer
 	Err    io.Writer
+	Wait   time.Duration // how long an agent waits at most; 0 is what is good for it
 }
 
 // Answer answers the hook that args name, after "hook", and reports whether it
@@ -94,7 +95,7 @@ func (p *Process) answer(ctx context.Context, args []string, explain bool) {
 		return
 	}
 	h := hook.Hook{
-		Dir: filepath.Join(dir, home.HooksDir), Getenv: p.Getenv, Now: time.Now, Explain: say,
+		Dir: filepath.Join(dir, home.HooksDir), Getenv: p.Getenv, Now: time.Now, Explain: say, Wait: p.Wait,
 		Find: func() (hook.Memory, string, error) { return find(dir) },
 	}
 	if out := h.Answer(ctx, args[0], args[1], p.In); len(out) > 0 {

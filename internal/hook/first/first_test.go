@@ -9,9 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,14 +24,18 @@ import (
 // world is a home with a service that answers as a test wants.
 type world struct {
 	*testing.T
-	home  string
+	home string
+
+	mu    sync.Mutex
 	asked []string
 }
 
 func newWorld(t *testing.T, answer http.HandlerFunc) *world {
 	w := &world{T: t, home: t.TempDir()}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
 		w.asked = append(w.asked, fmt.Sprint(r.Method, " ", r.URL, " ", r.Host == r.Context().Value(http.LocalAddrContextKey).(net.Addr).String(), " ", r.Header.Get(ambry.LocalTokenHeader)))
+		w.mu.Unlock()
 		answer(rw, r)
 	}))
 	t.Cleanup(server.Close)
@@ -37,6 +44,12 @@ func newWorld(t *testing.T, answer http.HandlerFunc) *world {
 		t.Fatal(err)
 	}
 	return w
+}
+
+func (w *world) wasAsked() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.asked)
 }
 
 func (w *world) file(rt ambry.RuntimeFile) {
@@ -54,7 +67,7 @@ func (w *world) file(rt ambry.RuntimeFile) {
 func (w *world) hook(agent, event, input string) (out, explained string) {
 	w.Helper()
 	var std, errs bytes.Buffer
-	p := Process{Getenv: func(string) string { return "" }, In: strings.NewReader(input), Out: &std, Err: &errs}
+	p := Process{Getenv: func(string) string { return "" }, In: strings.NewReader(input), Out: &std, Err: &errs, Wait: time.Hour} // one that is slow must not be another test
 	if !Answer(w.Context(), []string{"--explain", "--home", w.home, agent, event}, p) {
 		w.Error("it is not answered")
 	}
@@ -87,23 +100,28 @@ func TestAPromptIsAnsweredByTheService(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &doc); err != nil || doc.Said.Context != long {
 		t.Errorf("%v: %.200s %s", err, out, explained)
 	}
-	if want := "POST /api/v1/memory/search true the-token"; len(w.asked) != 1 || w.asked[0] != want {
-		t.Errorf("asked was %q, want %q", w.asked, want)
+	if got, want := w.wasAsked(), []string{"POST /api/v1/memory/search true the-token"}; !slices.Equal(got, want) {
+		t.Errorf("asked was %q, want %q", got, want)
 	}
 }
 
 func TestABeginIsToldOfTheProject(t *testing.T) {
-	var project, page string
+	asked := make(chan url.Values, 1)
 	w := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
-		project, page = r.URL.Query().Get("project"), r.URL.Query().Get("page")
+		asked <- r.URL.Query()
 		says(200, `{"sessions":[{"id":"s0","agent":"codex","title":"the <harbour>","endedAt":"`+time.Now().Format(time.RFC3339)+`"}]}`)(w, r)
 	})
 	out, explained := w.hook("cursor", "sessionStart", prompt)
 	if !strings.Contains(out, "the &lt;harbour&gt;") {
 		t.Errorf("it says %s %s", out, explained)
 	}
-	if project != "/work/a b/ü&c=d" || page != "1" {
-		t.Errorf("asked was for page %q of %q", page, project)
+	var got url.Values
+	select {
+	case got = <-asked:
+	default:
+	}
+	if got.Get("project") != "/work/a b/ü&c=d" || got.Get("page") != "1" || len(got) != 2 {
+		t.Errorf("asked was for %v", got)
 	}
 }
 
@@ -200,8 +218,8 @@ func TestOnlyAServiceOfThisMachineIsAsked(t *testing.T) {
 		rt := was
 		c.change(&rt)
 		w.file(rt)
-		if out, explained := w.hook("claude-code", "UserPromptSubmit", prompt); out != "" || !strings.Contains(explained, c.want) || len(w.asked) > 0 {
-			t.Errorf("%s: %q, %s, asked was %q", name, out, explained, w.asked)
+		if out, explained := w.hook("claude-code", "UserPromptSubmit", prompt); out != "" || !strings.Contains(explained, c.want) || len(w.wasAsked()) > 0 {
+			t.Errorf("%s: %q, %s, asked was %q", name, out, explained, w.wasAsked())
 		}
 	}
 }
