@@ -210,8 +210,8 @@ type part interface {
 	docs() *documents
 	// find returns the place of a document that is not dead.
 	find(doc int64) (uint32, bool)
-	// list appends the postings of a term, by document.
-	list(to []posting, term string) ([]posting, error)
+	// list returns the postings of a term, by document, in the room.
+	list(r *room, term string) ([]posting, error)
 	// terms appends of the first terms that begin so, limit at most, those that
 	// keep keeps, in order.
 	terms(to []string, beginning string, limit int, keep func([]byte) bool) ([]string, error)

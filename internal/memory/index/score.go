@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"runtime"
@@ -10,55 +11,90 @@ import (
 	"sync/atomic"
 )
 
-// Numbers of scoring.
+// Numbers of work on several cores.
 const (
-	maxScorers   = 4
+	maxWorkers   = 4
 	minSpanWorth = 1 << 14 // postings; fewer are not worth another goroutine
+	manyDocs     = 1 << 16 // from which on lists are long
 )
 
-// span is a run of documents of a part, which one scorer looks at.
+// worker does a part of a search.
+type worker struct {
+	room
+	scorer
+}
+
+func (w *worker) giveBack() {
+	w.room.giveBack()
+	w.scorer.giveBack()
+}
+
+func (s *search) worker(i int) *worker {
+	for i >= len(s.workers) {
+		s.workers = append(s.workers, &worker{})
+	}
+	return s.workers[i]
+}
+
+// readers is how many workers are worth it for reading lists.
+func (s *search) readers() int {
+	if s.index.live < manyDocs {
+		return 1
+	}
+	return min(runtime.GOMAXPROCS(0), maxWorkers)
+}
+
+// scorers is how many are worth it for what was read.
+func (s *search) scorers() int {
+	return min(runtime.GOMAXPROCS(0), maxWorkers, s.all/minSpanWorth+1)
+}
+
+// together has so many workers do n things, and returns the first error.
+func (s *search) together(workers, n int, do func(*worker, int) error) error {
+	var next atomic.Int64
+	errs := make([]error, max(min(workers, n), 1))
+	work := func(k int, w *worker) {
+		for i := int(next.Add(1)) - 1; i < n && errs[k] == nil; i = int(next.Add(1)) - 1 {
+			errs[k] = do(w, i)
+		}
+	}
+	var others sync.WaitGroup
+	for k := 1; k < len(errs); k++ {
+		w := s.worker(k)
+		others.Go(func() { work(k, w) })
+	}
+	work(0, s.worker(0))
+	others.Wait()
+	return cmp.Or(errs...)
+}
+
+// span is a run of documents of a part, which one worker scores.
 type span struct {
 	part     int
 	mask     bits
 	from, to uint32
 }
 
-// scorersFor is on how many cores so many postings are worth to be scored.
-func scorersFor(postings int) int {
-	return min(runtime.GOMAXPROCS(0), maxScorers, postings/minSpanWorth+1)
-}
-
 // best scores all documents and returns the best and how many there are. A
 // document has the same score and the same place with any number of workers.
-func (s *search) best(limit, workers int) ([]Hit, int, error) {
+func (s *search) best(limit, workers int) (hits []Hit, total int, err error) {
 	spans, err := s.spans(workers)
 	if err != nil {
 		return nil, 0, err
 	}
-	workers = min(workers, len(spans))
-	var next atomic.Int64
-	work := func(c *scorer) {
-		for i := int(next.Add(1)) - 1; i < len(spans); i = int(next.Add(1)) - 1 {
-			c.look(s, spans[i])
-		}
+	for k := range max(workers, 1) {
+		w := s.worker(k)
+		w.top, w.total = top{limit: limit}, 0
 	}
-	for len(s.scorers) < max(workers, 1) {
-		s.scorers = append(s.scorers, &scorer{})
+	if err := s.together(workers, len(spans), func(w *worker, i int) error {
+		w.look(s, spans[i])
+		return nil
+	}); err != nil {
+		return nil, 0, err
 	}
-	all := s.scorers[:max(workers, 1)]
-	var others sync.WaitGroup
-	for _, c := range all {
-		c.top, c.total = top{limit: limit}, 0
-	}
-	for _, c := range all[1:] {
-		others.Go(func() { work(c) })
-	}
-	work(all[0])
-	others.Wait()
-	var hits []Hit
-	total := 0
-	for _, c := range all {
-		hits, total = append(hits, c.top.hits...), total+c.total
+	for k := range max(workers, 1) {
+		w := s.worker(k)
+		hits, total = append(hits, w.top.hits...), total+w.total
 	}
 	slices.SortFunc(hits, Hit.compare)
 	return hits[:min(limit, len(hits))], total, nil

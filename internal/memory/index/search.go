@@ -56,7 +56,7 @@ func (x *Index) Search(q Query, limit int) (hits []Hit, total int, err error) {
 	if limit == 0 && q.counts() {
 		return nil, s.found, nil
 	}
-	return s.best(limit, scorersFor(len(s.all)))
+	return s.best(limit, s.scorers())
 }
 
 // Among returns those of some documents that a query asks for, in their order,
@@ -108,12 +108,11 @@ type search struct {
 	query Query
 	parts []part
 	units []unit
-	all   []posting // the lists of all units, part after part
-	ends  []int     // where each ends
-	some  []posting
-	found int // postings of the first unit
+	lists [][]posting // of all units, part after part
+	all   int         // postings in them
+	found int         // postings of the first unit
 
-	scorers []*scorer
+	workers []*worker
 }
 
 // unit is a term that a document is scored by, or several that count as one.
@@ -126,25 +125,20 @@ type unit struct {
 
 var lent = sync.Pool{New: func() any { return &search{} }}
 
-// maxKept bounds the room that is kept for the next search.
-const maxKept = 1 << 21
-
 func (s *search) giveBack() {
 	s.index, s.parts, s.units, s.query = nil, nil, s.units[:0], Query{}
-	if cap(s.all) > maxKept {
-		s.all = nil
-	}
-	if cap(s.some) > maxKept {
-		s.some = nil
-	}
-	for _, c := range s.scorers {
-		c.giveBack()
+	clear(s.lists)
+	for _, w := range s.workers {
+		w.giveBack()
 	}
 	lent.Put(s)
 }
 
 func (s *search) begin(x *Index, q Query) {
 	s.index, s.query, s.parts = x, q, x.parts()
+	for _, w := range s.workers {
+		w.anew()
+	}
 	for i, group := range q.All {
 		for _, t := range group {
 			s.units = append(s.units, unit{term: t, group: i})
@@ -163,79 +157,50 @@ func (s *search) begin(x *Index, q Query) {
 
 // read reads the lists of all units and tells how much each counts.
 func (s *search) read() error {
-	s.all, s.ends = s.all[:0], s.ends[:0]
+	n := len(s.parts) * len(s.units)
+	s.lists = slices.Grow(s.lists[:0], n)[:n]
+	if err := s.together(s.readers(), n, func(w *worker, i int) (err error) {
+		s.lists[i], err = s.list(w, i)
+		return err
+	}); err != nil {
+		return err
+	}
+	s.all = 0
 	found := make([]int, len(s.units))
-	for _, p := range s.parts {
-		dead := p.docs().dead
-		for i, u := range s.units {
-			from := len(s.all)
-			if err := s.list(p, u); err != nil {
-				return err
-			}
-			if !s.query.Own && !dead.any() {
-				s.ends = append(s.ends, len(s.all))
-				found[i] += len(s.all) - from
-				continue
-			}
-			kept := s.all[:from]
-			for _, posting := range s.all[from:] {
-				if !dead.has(posting.doc()) && (!s.query.Own || posting.own()) {
-					kept = append(kept, posting)
-				}
-			}
-			s.all = kept
-			s.ends = append(s.ends, len(s.all))
-			found[i] += len(s.all) - from
-		}
+	for i, list := range s.lists {
+		found[i%len(s.units)] += len(list)
+		s.all += len(list)
 	}
 	if s.found = 0; len(found) > 0 {
 		s.found = found[0]
 	}
-	n := float64(s.index.live)
+	live := float64(s.index.live)
 	for i := range s.units {
 		df := float64(found[i])
-		s.units[i].count = float32(max(math.Log((n-df+0.5)/(df+0.5)), minCount))
+		s.units[i].count = float32(max(math.Log((live-df+0.5)/(df+0.5)), minCount))
 	}
 	return nil
 }
 
-// list appends the postings of a unit to all.
-func (s *search) list(p part, u unit) (err error) {
-	if !u.prefix {
-		s.all, err = p.list(s.all, u.term)
-		return err
+// list reads a list and leaves out what is not asked for.
+func (s *search) list(w *worker, i int) ([]posting, error) {
+	p := s.parts[i/len(s.units)]
+	all, err := w.list(p, s.units[i%len(s.units)])
+	dead := p.docs().dead
+	if err != nil || !s.query.Own && !dead.any() {
+		return all, err
 	}
-	terms, err := p.terms(nil, u.term, math.MaxInt, func([]byte) bool { return true })
-	if err != nil {
-		return err
-	}
-	s.some = s.some[:0]
-	for _, t := range terms {
-		if s.some, err = p.list(s.some, t); err != nil {
-			return err
+	kept := all[:0]
+	for _, posting := range all {
+		if !dead.has(posting.doc()) && (!s.query.Own || posting.own()) {
+			kept = append(kept, posting)
 		}
 	}
-	slices.Sort(s.some)
-	for i := 0; i < len(s.some); {
-		doc, own, weight := s.some[i].doc(), posting(0), 0.0
-		for ; i < len(s.some) && s.some[i].doc() == doc; i++ {
-			own |= s.some[i] & ownBit
-			weight += float64(s.some[i].weight())
-		}
-		s.all = append(s.all, posting(doc<<placeBit|stepOf(weight))|own)
-	}
-	return nil
+	return kept, nil
 }
 
-// lists returns the list of a unit in a part.
-func (s *search) listOf(part, unit int) []posting {
-	i := part*len(s.units) + unit
-	from := 0
-	if i > 0 {
-		from = s.ends[i-1]
-	}
-	return s.all[from:s.ends[i]]
-}
+// listOf returns the list of a unit in a part.
+func (s *search) listOf(part, unit int) []posting { return s.lists[part*len(s.units)+unit] }
 
 // mask returns the documents that are asked for beside what they are scored by;
 // nil if all are.
@@ -302,11 +267,11 @@ func (s *search) mask(part int) (bits, error) {
 func (s *search) having(part int, terms []string, n int) (bits, error) {
 	out := newBits(n)
 	for _, t := range terms {
-		var err error
-		if s.some, err = s.parts[part].list(s.some[:0], t); err != nil {
+		list, err := s.parts[part].list(&s.worker(0).room, t)
+		if err != nil {
 			return nil, err
 		}
-		mark(out, s.some)
+		mark(out, list)
 	}
 	return out, nil
 }

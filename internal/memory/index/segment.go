@@ -293,10 +293,10 @@ func (s *segment) blockOf(term string) int {
 	return i - 1
 }
 
-func (s *segment) list(to []posting, term string) ([]posting, error) {
+func (s *segment) list(r *room, term string) ([]posting, error) {
 	i := s.blockOf(term)
 	if i < 0 {
-		return to, nil
+		return nil, nil
 	}
 	var at word
 	err := s.block(i, func(t []byte, w word) bool {
@@ -306,12 +306,12 @@ func (s *segment) list(to []posting, term string) ([]posting, error) {
 		return string(t) < term
 	})
 	if err != nil || at.n == 0 {
-		return to, err
+		return nil, err
 	}
-	return s.postings(to, at)
+	return s.postings(r.take(at.n), at)
 }
 
-// postings reads the list of a term.
+// postings appends the list of a word.
 func (s *segment) postings(to []posting, w word) ([]posting, error) {
 	data, free, err := s.read(w.offset, w.length)
 	if err != nil {

@@ -55,8 +55,9 @@ func (t *tail) find(doc int64) (uint32, bool) {
 	return place, ok
 }
 
-func (t *tail) list(to []posting, term string) ([]posting, error) {
-	return append(to, t.lists[term]...), nil
+func (t *tail) list(r *room, term string) ([]posting, error) {
+	list := t.lists[term]
+	return append(r.take(len(list)), list...), nil
 }
 
 // firstTwo returns what a term begins with, its first byte twice if it is alone.
