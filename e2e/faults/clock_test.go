@@ -354,7 +354,7 @@ func TestSimulatedDay(t *testing.T) {
 		words = append(words, h.say(t, began.Add(time.Since(began)*time.Duration(fast))))
 		_, _ = s.Scan(ctx, ambry.ScanRequest{Mode: ambry.Incremental}) // one may be running
 	})
-	often(lasts/7, func(int) { _ = syscall.Kill(s.runtime(), syscall.SIGKILL) })
+	often(lasts/7, func(int) { s.killRuntime() })
 	time.Sleep(lasts / 10)
 	early, first := usageOf(s.cmd.Process.Pid), searches.latencies()
 	<-ctx.Done()

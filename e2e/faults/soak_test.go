@@ -44,7 +44,7 @@ func TestSoak(t *testing.T) {
 				tick.Stop()
 				return
 			case <-tick.C:
-				_ = syscall.Kill(s.runtime(), syscall.SIGKILL)
+				s.killRuntime()
 			}
 		}
 	})

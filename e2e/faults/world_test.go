@@ -209,6 +209,13 @@ func (s *service) runtime() int {
 	return 0
 }
 
+// killRuntime kills the process of the memory, if there is one just now.
+func (s *service) killRuntime() {
+	if pid := s.runtime(); pid != 0 { // 0 would be ourselves
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
 // usage is what the system knows of a process.
 type usage struct {
 	cpu     time.Duration
