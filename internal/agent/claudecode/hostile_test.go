@@ -63,17 +63,31 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// What is split off a prompt is as long as the prompt, whatever it is made of.
+// What is split off a prompt is as long as the prompt, whatever it is made of:
+// four times the tags do not take much more than four times as long.
 func TestManyTags(t *testing.T) {
-	const tag = "<system-reminder></system-reminder>"
-	for _, text := range []string{strings.Repeat(tag, 25_000) + "TOKEN", "TOKEN" + strings.Repeat(tag, 25_000), "TOKEN" + strings.Repeat("</system-reminder>", 50_000)} {
-		began := time.Now()
-		line := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(prompt("u1", clock(10, 0, 0), text))
-		if got := readLines(t, line).transcript(); !strings.Contains(got, "user: TOKEN") {
-			t.Errorf("got %.100s", got)
+	const tag, end = "<system-reminder></system-reminder>", "</system-reminder>"
+	for name, text := range map[string]func(n int) string{
+		"before it":  func(n int) string { return strings.Repeat(tag, n) + "TOKEN" },
+		"after it":   func(n int) string { return "TOKEN" + strings.Repeat(tag, n) },
+		"ends alone": func(n int) string { return "TOKEN" + strings.Repeat(end, 2*n) },
+	} {
+		took := func(n int) time.Duration {
+			line := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(prompt("u1", clock(10, 0, 0), text(n)))
+			began := time.Now()
+			if got := readLines(t, line).transcript(); !strings.Contains(got, "user: TOKEN") {
+				t.Errorf("%s: got %.100s", name, got)
+			}
+			return time.Since(began)
 		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("%d tags took %v", strings.Count(text, "<"), took)
+		short, long := time.Hour, time.Hour
+		for range 12 { // a busy machine makes either seem slow now and then
+			if short, long = min(short, took(6250)), min(long, took(25_000)); long < 10*short {
+				break
+			}
+		}
+		if long >= 10*short {
+			t.Errorf("%s: four times the tags take %v, not %v", name, long, short)
 		}
 	}
 }
