@@ -22,6 +22,11 @@
 // [Hit] says where it comes from, down to file and line. A runtime that is down
 // is an error of kind [MemoryUnavailable], never an empty answer.
 //
+// Of the memory, only store writes rows. Below it are the file itself
+// (internal/memory/sqlite), what is kept and found of a turn (document) and the
+// rows as they are read (tables); report and dump read them for who looks, and
+// for who takes everything along.
+//
 // A conversation is what somebody writes on a channel. A provider
 // (internal/channel and its folders) passes it on, internal/gateway hears only
 // those who were paired, internal/converse answers from the memory, and the
