@@ -17,7 +17,7 @@ import (
 // What the connections that read may hold.
 const (
 	MaxReaders     = 3
-	readerCacheKiB = 3 << 10
+	readerCacheKiB = 5 << 10
 	readerIdle     = 30 * time.Second // then a reader gives its cache back
 )
 
