@@ -13,7 +13,7 @@ import (
 // scan needed for a while is kept for long.
 const (
 	serviceMemory = 32 << 20
-	runtimeMemory = 64 << 20
+	runtimeMemory = 76 << 20
 	besideVectors = 40 << 20 // of the runtime, when its vectors take much
 	limitEvery    = time.Minute
 )

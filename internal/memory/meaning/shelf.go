@@ -9,7 +9,7 @@ import (
 // keptBytes is how much of the codes stays in memory: those of the slabs that
 // were written to last. The others are read from the shelf, a few hundred vectors
 // for each search.
-const keptBytes = 8 << 20
+const keptBytes = 4 << 20
 
 // shelf is a file that holds the codes of slabs which are not in memory, each
 // slab at the place of its number. What it holds is worth nothing once the

@@ -17,7 +17,7 @@ import (
 // What the connections that read may hold.
 const (
 	MaxReaders     = 3
-	readerCacheKiB = 5 << 10
+	readerCacheKiB = 4 << 10
 	readerIdle     = 30 * time.Second // then a reader gives its cache back
 )
 
