@@ -234,6 +234,9 @@ type RuntimeFile struct {
 	Memory     RuntimeAddress `json:"memory"`
 }
 
+// RuntimeFileName is the name of the runtime file in the directory of our files.
+const RuntimeFileName = "runtime.json"
+
 // ParseRuntimeFile reads the content of runtime.json. What it says is a claim
 // only: a service that died leaves it behind.
 func ParseRuntimeFile(data []byte) (RuntimeFile, error) {

@@ -94,7 +94,7 @@ func Find(ctx context.Context, home string) (*Client, ambry.RuntimeFile, error) 
 // makes no sense, is [ErrNotRunning]: the next start writes a new one. What it
 // says is a claim only, see [Find].
 func ReadRuntimeFile(home string) (ambry.RuntimeFile, error) {
-	data, err := os.ReadFile(filepath.Join(home, "runtime.json"))
+	data, err := os.ReadFile(filepath.Join(home, ambry.RuntimeFileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return ambry.RuntimeFile{}, ErrNotRunning
 	}

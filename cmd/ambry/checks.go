@@ -100,7 +100,7 @@ func checkService(ctx context.Context, dir string) []check {
 func absent(dir string, err error) check {
 	c := check{Name: "service", Verdict: warn, Message: "not running", Hint: `"ambry serve" starts it, and so does "ambry search"`}
 	rt, _ := client.ReadRuntimeFile(dir)
-	_, statErr := os.Stat(filepath.Join(dir, "runtime.json"))
+	_, statErr := os.Stat(filepath.Join(dir, ambry.RuntimeFileName))
 	switch {
 	case !errors.Is(err, client.ErrNotRunning):
 		c.Verdict, c.Message, c.Hint = fail, err.Error(), ""

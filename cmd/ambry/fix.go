@@ -74,7 +74,7 @@ func fixPermissions(_ context.Context, _ *program, o app.Options) (string, error
 
 // fixRuntimeFile removes what a service that died left.
 func fixRuntimeFile(ctx context.Context, _ *program, o app.Options) (string, error) {
-	path := filepath.Join(o.Home, "runtime.json")
+	path := filepath.Join(o.Home, ambry.RuntimeFileName)
 	if _, err := os.Stat(path); err != nil {
 		return "", nil //nolint:nilerr // it is not there
 	}

@@ -157,7 +157,7 @@ func (e *event) UnmarshalJSON(data []byte) error {
 	}
 	if json.Unmarshal(data, &in) != nil {
 		*e = event{}
-		return nil //nolint:nilerr // see above
+		return nil //nolint:nilerr // one event that is odd must not cost the others of the answer
 	}
 	*e = event{ID: in.ID, Type: in.Type, Sender: in.Sender, State: in.State, At: in.At, Content: in.Content}
 	var unsigned struct {

@@ -113,7 +113,7 @@ func (p *Process) dir() (string, error) {
 
 // find returns the service whose files are in dir.
 func find(dir string) (hook.Memory, string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, "runtime.json"))
+	data, err := os.ReadFile(filepath.Join(dir, ambry.RuntimeFileName))
 	if err != nil {
 		return nil, "", errGone
 	}

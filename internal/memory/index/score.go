@@ -82,7 +82,7 @@ func (s *search) best(limit, workers int) (hits []Hit, total int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	for k := range max(workers, 1) {
+	for k := range workers {
 		w := s.worker(k)
 		w.top, w.total = top{limit: limit}, 0
 	}
@@ -92,7 +92,7 @@ func (s *search) best(limit, workers int) (hits []Hit, total int, err error) {
 	}); err != nil {
 		return nil, 0, err
 	}
-	for k := range max(workers, 1) {
+	for k := range workers {
 		w := s.worker(k)
 		hits, total = append(hits, w.top.hits...), total+w.total
 	}
