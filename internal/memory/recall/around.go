@@ -26,12 +26,9 @@ const maxLent = 2
 // byNeighbours tells how well the turns around a turn fit, as far as they were
 // looked at too: one that shares no word with the question was not.
 func byNeighbours(a asked, all []ranked, size float64) {
-	line := make([]*ranked, len(all))
-	for i := range all {
-		line[i] = &all[i]
-	}
+	line := pointers(all)
 	slices.SortFunc(line, func(x, y *ranked) int {
-		return cmp.Or(cmp.Compare(x.text.SessionID, y.text.SessionID), x.text.CreatedAt.Compare(y.text.CreatedAt), cmp.Compare(x.text.Row, y.text.Row))
+		return cmp.Or(cmp.Compare(x.text.In.Session, y.text.In.Session), x.text.CreatedAt.Compare(y.text.CreatedAt), cmp.Compare(x.text.Row, y.text.Row))
 	})
 	best, weight := 1e-9, max(a.weight, 1e-9)
 	often, wide := make([]float64, len(a.units)), make([]float64, len(a.units))
@@ -65,5 +62,5 @@ func byNeighbours(a asked, all []ranked, size float64) {
 // follows reports whether two turns are near each other in a session.
 func (r *ranked) follows(o *ranked) bool {
 	d := r.text.Row - o.text.Row
-	return r.text.SessionID != "" && r.text.SessionID == o.text.SessionID && -maxApart <= d && d <= maxApart
+	return r.text.In.Session != 0 && r.text.In.Session == o.text.In.Session && -maxApart <= d && d <= maxApart
 }

@@ -31,6 +31,9 @@ func (r *Recall) Examine(ctx context.Context, q ambry.Query) ([]Example, error) 
 	if err != nil {
 		return nil, err
 	}
+	if best, err = r.described(ctx, best); err != nil {
+		return nil, err
+	}
 	out := make([]Example, len(best))
 	for i, b := range best {
 		out[i] = Example{b.text.ID, b.text.TurnID, b.text.SessionID, make(map[string]float64, signs), b.short}

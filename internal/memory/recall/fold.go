@@ -24,10 +24,12 @@ const (
 // from it, in the place of the turn. The others of the turn say nothing new, so
 // they go to the end, where they show only if there is room.
 func folded(best []ranked) []ranked {
-	type turn struct{ agent, session, id string }
+	type turn struct {
+		agent, session int64
+		id             string
+	}
 	of := func(r *ranked) turn {
-		m := &r.text.Memory
-		return turn{m.Agent, m.SessionID, m.TurnID}
+		return turn{r.text.In.Agent, r.text.In.Session, r.text.TurnID}
 	}
 	isTrace := func(r *ranked) bool { return len(r.text.Said) > 0 }
 	traces, twice, learned := map[turn]int{}, map[turn]bool{}, 0

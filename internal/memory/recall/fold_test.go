@@ -10,7 +10,7 @@ import (
 
 func TestOneMemoryOfEachTurnComesFirst(t *testing.T) {
 	memory := func(id, turn string, rule ambry.Rule, score float64) ranked {
-		r := ranked{score: score}
+		r := ranked{score: score, text: &store.Text{}}
 		r.text.ID, r.text.TurnID, r.text.Rule = id, turn, rule
 		if rule == "" {
 			r.text.Said = []store.Said{{Text: "said"}}

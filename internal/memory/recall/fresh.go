@@ -25,10 +25,7 @@ const (
 // question asks for the present, being newer is enough. Questions about the past
 // are not given to it.
 func replaced(c *words.Cutter, a asked, all []ranked) {
-	best := make([]*ranked, len(all))
-	for i := range all {
-		best[i] = &all[i]
-	}
+	best := pointers(all)
 	slices.SortStableFunc(best, func(x, y *ranked) int { return cmp.Compare(y.score, x.score) })
 	best = best[:min(len(best), maxReplaced)]
 	slices.SortStableFunc(best, func(x, y *ranked) int { return x.text.CreatedAt.Compare(y.text.CreatedAt) })
@@ -55,7 +52,7 @@ const maxChange = 600
 
 // changes reports whether a person says in it that something is to be otherwise,
 // or an edit put another value in the place of one.
-func changes(t store.Text) bool {
+func changes(t *store.Text) bool {
 	rest := maxEdits
 	for _, s := range t.Said {
 		if s.Role == ambry.User && when.Changed(clip(s.Text, maxChange)) {
@@ -80,7 +77,7 @@ func (r *ranked) replaces(a asked, old *ranked) bool {
 		}
 	}
 	return old.signs[byPhrase] == 0 && r.score < old.score && r.score >= nearAnswer*old.score &&
-		r.text.Project == old.text.Project && (r.text.Project != "" || r.text.SessionID == "" && old.text.SessionID == "") &&
+		r.text.In.Project == old.text.In.Project && (r.text.In.Project != 0 || r.text.In.Session == 0 && old.text.In.Session == 0) &&
 		r.repeats(old) >= sameSubject
 }
 

@@ -24,7 +24,7 @@ func judge(c *words.Cutter, a asked, all []ranked, now time.Time) {
 	pairs := a.pairWeight()
 	own, brief := 0.0, 0.0
 	for i := range all {
-		r, l := &all[i], &all[i].look
+		r, l := &all[i], all[i].look
 		s := &r.signs
 		*s = [signs]float64{byWords: s[byWords], byMeaning: s[byMeaning]} // it may be judged again
 		s[byOwn] = bm25(a, l.often, l.size, size, 0.75)
@@ -133,30 +133,30 @@ func byGroups(a asked, all []ranked) {
 	for i := range all {
 		saying += int(yes(!all[i].meant))
 	}
-	sessions, projects := groups{}, groups{}
+	sessions, projects := newGroups(len(all), len(a.units)), newGroups(len(all), 0)
 	for i := range all {
 		if saying < minSaying || !all[i].meant {
-			sessions.add(all[i].text.SessionID, &all[i])
+			sessions.add(all[i].text.In.Session, &all[i])
 		} else {
-			sessions.of(all[i].text.SessionID, &all[i])
+			sessions.of(all[i].text.In.Session)
 		}
-		projects.add(all[i].text.Project, &all[i])
+		projects.add(all[i].text.In.Project, &all[i])
 	}
 	sessions.compare(func(g *group) float64 { return g.together(a) })
 	projects.compare((*group).best)
 	several := 1e-9
-	for _, g := range sessions {
+	for _, g := range sessions.all {
 		g.several = falling(g.alike, 1, 0.5, 0.25)
 		several = max(several, g.several)
 	}
 	for i := range all {
-		s := sessions[all[i].text.SessionID]
+		s := sessions.of(all[i].text.In.Session)
 		all[i].signs[bySession] = s.share
-		if all[i].text.Project == "" {
+		if all[i].text.In.Project == 0 {
 			all[i].signs[bySeveral] = s.several / several
 		}
 		all[i].signs[byJoint] = min(sum(s.has)/max(a.weight, 1e-9), 1)
-		all[i].signs[byProject] = projects[all[i].text.Project].share
+		all[i].signs[byProject] = projects.of(all[i].text.In.Project).share
 	}
 }
 
@@ -173,20 +173,17 @@ func backed(all []ranked) {
 	if len(all) < maxBacked {
 		return
 	}
-	best := make([]*ranked, len(all))
-	for i := range all {
-		best[i] = &all[i]
-	}
+	best := pointers(all)
 	slices.SortStableFunc(best, func(x, y *ranked) int { return cmp.Compare(y.score, x.score) })
-	first, least := map[string]*ranked{}, best[maxBacked-1].score
+	first, least := map[int64]*ranked{}, best[maxBacked-1].score
 	for _, r := range best[:maxBacked] {
-		if r.text.Project != "" || r.text.SessionID == "" {
+		if r.text.In.Project != 0 || r.text.In.Session == 0 {
 			continue
 		}
-		if of := first[r.text.SessionID]; of != nil {
+		if of := first[r.text.In.Session]; of != nil {
 			of.signs[byBacked] += r.score - least
 		} else {
-			first[r.text.SessionID] = r
+			first[r.text.In.Session] = r
 		}
 	}
 	for _, r := range first {
@@ -196,7 +193,16 @@ func backed(all []ranked) {
 
 // groups are memories that belong together, by what they belong to. Those that
 // belong to nothing are in a group that is empty.
-type groups map[string]*group
+type groups struct {
+	all   map[int64]*group
+	units int       // that are noted of a group
+	room  []float64 // for them
+}
+
+// newGroups has room for as many groups as there are memories.
+func newGroups(memories, units int) *groups {
+	return &groups{all: make(map[int64]*group, memories), units: units, room: make([]float64, 2*memories*units)}
+}
 
 type group struct {
 	scores []float64 // of the index
@@ -208,37 +214,37 @@ type group struct {
 	several float64 // what its best say
 }
 
-// of returns the group of a memory, which may be new.
-func (g groups) of(name string, r *ranked) *group {
-	one := g[name]
+// of returns the group of what memories belong to, which may be new.
+func (g *groups) of(id int64) *group {
+	one := g.all[id]
 	if one == nil {
-		one = &group{has: make([]float64, len(r.look.has)), often: make([]float64, len(r.look.often))}
-		g[name] = one
+		one = &group{has: g.room[:g.units], often: g.room[g.units : 2*g.units]}
+		g.all[id], g.room = one, g.room[2*g.units:]
 	}
 	return one
 }
 
-func (g groups) add(name string, r *ranked) {
-	one := g.of(name, r)
-	if name == "" {
+func (g *groups) add(id int64, r *ranked) {
+	one := g.of(id)
+	if id == 0 {
 		return
 	}
 	one.scores = append(one.scores, r.signs[byWords])
 	one.alike = append(one.alike, r.signs[byAlike])
-	for u := range r.look.has {
+	for u := range one.has {
 		one.has[u] = max(one.has[u], r.look.has[u])
 		one.often[u] += r.look.often[u]
 	}
 }
 
 // compare sets the share of each group.
-func (g groups) compare(score func(*group) float64) {
+func (g *groups) compare(score func(*group) float64) {
 	best := 0.0
-	for _, one := range g {
+	for _, one := range g.all {
 		one.share = score(one)
 		best = max(best, one.share)
 	}
-	for _, one := range g {
+	for _, one := range g.all {
 		one.share /= max(best, 1e-9)
 	}
 }
@@ -326,7 +332,7 @@ func (t talkers) leaveOut(c *words.Cutter, a asked, all []ranked) asked {
 		a.weight -= units[u].weight
 		units[u].weight = 0
 		for i := range all {
-			l := &all[i].look
+			l := all[i].look
 			l.has[u], l.often[u], l.alike[u] = 0, 0, 0
 		}
 	}

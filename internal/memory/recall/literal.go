@@ -108,13 +108,14 @@ func (rd *reading) look(ctx context.Context, rows []int64) error {
 			return err
 		}
 		rows = rows[n:]
-		for _, t := range texts {
+		for i := range texts {
+			t := &texts[i]
 			if rd.known[t.Row] || len(rd.found) >= rd.limit || outside(rd.filter, t.CreatedAt) {
 				continue
 			}
 			rd.known[t.Row] = true
 			if p, ok := rd.place(t); ok {
-				rd.found = append(rd.found, ranked{text: t, passage: p})
+				rd.found = append(rd.found, ranked{text: t, passage: &p})
 				rd.found[len(rd.found)-1].signs[byPhrase] = 1
 				rd.found[len(rd.found)-1].add()
 			}
@@ -124,7 +125,7 @@ func (rd *reading) look(ctx context.Context, rows []int64) error {
 }
 
 // place returns where the pattern stands first.
-func (rd *reading) place(t store.Text) (passage, bool) {
+func (rd *reading) place(t *store.Text) (passage, bool) {
 	in := func(text string, at ambry.Source) (passage, bool) {
 		i := rd.pattern.find(text)
 		if i == nil {

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,10 +39,17 @@ const maxLookers = 4
 // lookAtAll reads memories, several at a time.
 func (r *Recall) lookAtAll(m *matcher, texts []store.Text) []look {
 	out := make([]look, len(texts))
+	units := len(m.asked.units)
+	room := make([]float64, 3*units*len(texts))
+	for i := range out {
+		l, own := &out[i], room[3*units*i:3*units*(i+1)]
+		l.has, l.often, l.alike = own[:units:units], own[units:2*units:2*units], own[2*units:]
+		l.phrases = make([]bool, len(m.asked.phrases))
+	}
 	var next atomic.Int64
 	read := func(m *matcher) {
 		for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
-			out[i] = lookAt(m, texts[i])
+			out[i].at(m, &texts[i])
 		}
 	}
 	var others sync.WaitGroup
@@ -57,12 +65,10 @@ func (r *Recall) lookAtAll(m *matcher, texts []store.Text) []look {
 	return out
 }
 
-// lookAt reads a memory.
-func lookAt(m *matcher, t store.Text) look {
-	units := len(m.asked.units)
-	l := look{phrases: make([]bool, len(m.asked.phrases)), has: make([]float64, units), often: make([]float64, units), alike: make([]float64, units)}
+// at reads a memory.
+func (l *look) at(m *matcher, t *store.Text) {
 	if len(t.Said) == 0 {
-		l.read(m, t.Body, t.Source, 1)
+		l.read(m, t.Body, -1, 1)
 		l.notice(m.asked, t.Body)
 	}
 	for i, s := range t.Said {
@@ -70,13 +76,13 @@ func lookAt(m *matcher, t store.Text) look {
 		if s.Role == ambry.User {
 			counts = 1
 		}
-		l.read(m, s.Text, s.Source, counts)
+		l.read(m, s.Text, i, counts)
 		if i == 0 || s.Role == ambry.User || i == len(t.Said)-1 {
 			l.notice(m.asked, s.Text)
 		}
 		for _, c := range s.Calls {
-			l.read(m, c.Input, s.Source, restCounts)
-			l.read(m, c.Output, s.Source, restCounts)
+			l.read(m, c.Input, i, restCounts)
+			l.read(m, c.Output, i, restCounts)
 		}
 	}
 	switch {
@@ -88,15 +94,11 @@ func lookAt(m *matcher, t store.Text) look {
 	if n := len(t.Said); n > 0 {
 		l.ends = endsAsking(t.Said[n-1].Text)
 	}
-	if l.best.text == "" { // found by its title, its tags or its neighbours
-		l.best = opening(t)
-	}
-	l.best.finish()
-	return l
+	l.best.spans = slices.Clone(l.best.spans)
 }
 
 // read looks for the question in one text.
-func (l *look) read(m *matcher, text string, at ambry.Source, counts float64) {
+func (l *look) read(m *matcher, text string, said int, counts float64) {
 	if text == "" {
 		return
 	}
@@ -110,9 +112,10 @@ func (l *look) read(m *matcher, text string, at ambry.Source, counts float64) {
 		literal = m.literal.index(text)
 	}
 	p := passageOf(m, text, literal)
-	p.source = at
-	if p.better(l.best) {
+	p.said = said
+	if p.better(&l.best) {
 		l.best = p
+		m.best, m.spans = m.spans, m.best // the room of what was the best is free
 	}
 	l.size += counts * float64(len(text)) / 6
 	for i, s := range p.spans {

@@ -9,12 +9,18 @@ type matcher struct {
 	cutter *words.Cutter
 	unit   map[string]int // term → place in units; a part has that of its identifier
 	exact  map[string]bool
-	starts words.Beginnings
+	starts *words.Beginnings
 	means  map[string]int   // term → unit that means about the same
 	begin  map[string][]int // first bytes of a term → units
 	asked  asked
 
 	literal *needle // all that was asked
+
+	// Room of one goroutine: for the spans of a text, for those of the best one so
+	// far, and for numbers by unit.
+	spans, best []span
+	counts      []int
+	seen        []float64
 }
 
 // span is a place in a text where a unit is.
@@ -26,8 +32,9 @@ type span struct {
 }
 
 func newMatcher(c *words.Cutter, a asked) *matcher {
-	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, begin: map[string][]int{}, means: map[string]int{}, asked: a}
+	m := &matcher{cutter: c, unit: map[string]int{}, exact: map[string]bool{}, begin: map[string][]int{}, means: map[string]int{}, asked: a, starts: &words.Beginnings{}}
 	m.literal = newNeedle(a.literal)
+	m.makeRoom()
 	for i, u := range a.units {
 		m.add(u.term, i)
 		m.exact[u.term] = true
@@ -58,7 +65,15 @@ func newMatcher(c *words.Cutter, a asked) *matcher {
 func (m *matcher) with(c *words.Cutter) *matcher {
 	other := *m
 	other.cutter = c
+	other.makeRoom()
 	return &other
+}
+
+func (m *matcher) makeRoom() {
+	const most = 64 // spans, of nearly all texts
+	both := make([]span, 2*most)
+	m.spans, m.best = both[:0:most], both[most:most]
+	m.counts, m.seen = make([]int, len(m.asked.units)), make([]float64, len(m.asked.units))
 }
 
 func (m *matcher) add(term string, unit int) {
@@ -79,7 +94,7 @@ var lower = func() (t [256]byte) {
 
 // find appends the spans of text to out.
 func (m *matcher) find(out []span, text string) []span {
-	m.cutter.EachOf(text, &m.starts, func(t words.Term) {
+	m.cutter.EachOf(text, m.starts, func(t words.Term) {
 		u, ok := m.unit[string(t.Text)]
 		if !ok {
 			if u := m.like(t.Text); u >= 0 {

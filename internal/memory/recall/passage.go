@@ -18,6 +18,7 @@ const (
 // passage is a place in a memory.
 type passage struct {
 	text   string // of the whole message
+	said   int    // which message of the turn; -1 for a note
 	source ambry.Source
 	spans  []span
 	at     int // where the densest part begins: a place in text
@@ -47,16 +48,17 @@ func (m *matcher) gain(s span) float64 {
 }
 
 // passageOf finds the densest part of a text. literal is where the very words of
-// the query stand, or -1.
+// the query stand, or -1. Its spans are in the room of m.
 func passageOf(m *matcher, text string, literal int) passage {
-	spans := m.find(nil, text)
+	spans := m.find(m.spans[:0], text)
+	m.spans = spans
 	if len(spans) == 0 && literal < 0 {
 		return passage{}
 	}
 	p := passage{text: text, spans: spans, phrase: literal >= 0}
-	units := len(m.asked.units)
-	counts := make([]int, units)
-	seen := make([]float64, units)
+	counts, seen := m.counts, m.seen
+	clear(counts)
+	clear(seen)
 	value, all := 0.0, 0.0
 	for _, s := range spans {
 		if s.like {
@@ -96,14 +98,14 @@ func passageOf(m *matcher, text string, literal int) passage {
 }
 
 // better reports whether p rather than o shows why a memory was found.
-func (p passage) better(o passage) bool {
+func (p *passage) better(o *passage) bool {
 	if p.text == "" || o.text == "" {
 		return p.text != ""
 	}
 	return p.value() > o.value()
 }
 
-func (p passage) value() float64 {
+func (p *passage) value() float64 {
 	v := p.near + 0.03*p.cover
 	if p.phrase {
 		v++

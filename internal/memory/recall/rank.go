@@ -14,9 +14,9 @@ import (
 
 // ranked is a candidate that was looked at closely.
 type ranked struct {
-	text    store.Text
-	passage passage
-	look    look
+	text    *store.Text
+	passage *passage
+	look    *look
 	meant   bool // found for what it means alone
 	signs   [signs]float64
 	short   float64 // how short the memories are that it was compared with
@@ -44,32 +44,84 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 	for i, f := range found {
 		rows[i], scores[f.Row] = f.Row, f.Score/max(best, 1e-9)
 	}
-	texts, err := r.store.Texts(ctx, rows, least, closeBytes)
+	texts, err := r.store.Glance(ctx, rows, least, closeBytes)
 	if err != nil {
 		return nil, err
 	}
 	// What was learned takes nobody's place among those that are looked at.
 	if n := learnedOf(texts); n > 0 && len(texts) < len(rows) {
-		more, err := r.store.Texts(ctx, rows[len(texts):], n, 0)
+		more, err := r.store.Glance(ctx, rows[len(texts):], n, 0)
 		if err != nil {
 			return nil, err
 		}
 		texts = append(texts, more...)
 	}
 	out := make([]ranked, 0, len(texts))
-	for i, l := range r.lookAtAll(newMatcher(c, a), texts) {
-		if slices.Contains(l.phrases, false) {
+	looks := r.lookAtAll(newMatcher(c, a), texts)
+	for i := range looks {
+		if slices.Contains(looks[i].phrases, false) {
 			continue
 		}
-		out = append(out, ranked{text: texts[i], passage: l.best, look: l, meant: like.only[texts[i].Row]})
-		out[len(out)-1].signs[byWords] = scores[texts[i].Row]
+		t := &texts[i]
+		out = append(out, ranked{text: t, passage: &looks[i].best, look: &looks[i], meant: like.only[t.Row]})
+		out[len(out)-1].signs[byWords] = scores[t.Row]
 	}
 	r.weighMeaning(a, out, like.score)
 	judgeApart(c, a, out, r.now())
-	slices.SortStableFunc(out, func(x, y ranked) int {
+	return inOrder(out), nil
+}
+
+// inOrder returns memories with the best first, among equals the newest.
+func inOrder(all []ranked) []ranked {
+	best := pointers(all)
+	slices.SortStableFunc(best, func(x, y *ranked) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), y.text.CreatedAt.Compare(x.text.CreatedAt))
 	})
-	return out, nil
+	out := make([]ranked, len(best))
+	for i, r := range best {
+		out[i] = *r
+	}
+	return out
+}
+
+// pointers are to all of some memories, which are large to sort.
+func pointers(all []ranked) []*ranked {
+	out := make([]*ranked, len(all))
+	for i := range all {
+		out[i] = &all[i]
+	}
+	return out
+}
+
+// described completes memories that were looked at, and leaves out those that were
+// forgotten meanwhile.
+func (r *Recall) described(ctx context.Context, best []ranked) ([]ranked, error) {
+	texts := make([]*store.Text, len(best))
+	for i := range best {
+		texts[i] = best[i].text
+	}
+	if err := r.store.Describe(ctx, texts); err != nil {
+		return nil, err
+	}
+	best = slices.DeleteFunc(best, func(r ranked) bool { return r.text.ID == "" })
+	for i := range best {
+		best[i].show()
+	}
+	return best, nil
+}
+
+// show makes of a passage what an answer shows.
+func (r *ranked) show() {
+	p := r.passage
+	switch {
+	case p.text == "": // found by its title, its tags or its neighbours
+		*p = opening(r.text)
+	case p.said < 0:
+		p.source = r.text.Source
+	default:
+		p.source = r.text.Said[p.said].Source
+	}
+	p.finish()
 }
 
 // answers reports whether a memory says enough of the question to be put before
@@ -87,7 +139,7 @@ func (r *ranked) answers(a asked) bool {
 }
 
 // hit shows a ranked memory.
-func (r ranked) hit() ambry.Hit {
+func (r *ranked) hit() ambry.Hit {
 	t := r.text
 	why, weights := make(map[string]float64, signs), weights()
 	for s, v := range r.signs {
@@ -107,7 +159,7 @@ func (r ranked) hit() ambry.Hit {
 func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
 // opening is the passage of a memory in which no word of the query stands.
-func opening(t store.Text) passage {
+func opening(t *store.Text) passage {
 	p := passage{text: t.Body, source: t.Source}
 	for _, s := range t.Said {
 		if s.Text != "" {

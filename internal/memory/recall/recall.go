@@ -142,7 +142,9 @@ func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limi
 	if len(asked.phrases) > 0 {
 		total = len(best)
 	}
-	return folded(best), total, nil
+	best = folded(best)
+	best, err = r.described(ctx, best[:min(limit, len(best))])
+	return best, total, err
 }
 
 // Find returns the rows of the memories that have all words of a text, the best

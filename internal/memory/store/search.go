@@ -3,12 +3,8 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"ambry.dev/ambry"
@@ -171,92 +167,4 @@ func scopeGroup(r sqlite.Reader, term func(int64) string, query string, arg any)
 		terms[i] = term(id)
 	}
 	return terms, nil
-}
-
-// Text is a memory with what was said in it.
-type Text struct {
-	ambry.Memory
-	Row  int64
-	Body string // of a note
-	Said []Said // of a trace
-	Uses ambry.Uses
-}
-
-// Said is a visible message, and where it stands.
-type Said struct {
-	Role   ambry.Role
-	Text   string
-	Calls  []ambry.ToolCall // name, input and output only
-	Source ambry.Source
-}
-
-// Texts reads memories by their rows, in their order. One that was forgotten
-// meanwhile is missing, and so are those after the first least that would make it
-// more than budget bytes as they are stored.
-func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]Text, error) {
-	var out []Text
-	err := s.readers.Read(ctx, func(r sqlite.Reader) error {
-		texts, err := packedTexts(r, rows, least, budget)
-		if err != nil {
-			return fmt.Errorf("read texts: %w", err)
-		}
-		out = make([]Text, len(texts))
-		return atOnce(len(texts), func(i int) (err error) {
-			t := &texts[i]
-			if t.packed != nil {
-				t.Said, err = s.said(r, t.packed, t.turn, t.Source)
-			}
-			out[i] = t.Text
-			return err
-		})
-	})
-	return out, err
-}
-
-// atOnce calls f for each of n, on as many cores as there are readers. It returns
-// one of the errors.
-func atOnce(n int, f func(i int) error) error {
-	workers := min(n, runtime.GOMAXPROCS(0), sqlite.MaxReaders)
-	errs := make([]error, workers)
-	var next atomic.Int64
-	work := func(w int) {
-		for i := int(next.Add(1)) - 1; i < n && errs[w] == nil; i = int(next.Add(1)) - 1 {
-			errs[w] = f(i)
-		}
-	}
-	var others sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		others.Go(func() { work(w) })
-	}
-	if workers > 0 {
-		work(0)
-	}
-	others.Wait()
-	return errors.Join(errs...)
-}
-
-// said returns the visible messages of a turn. Most stand in the turn's own
-// source, others in that of another session's copy.
-func (s *Store) said(r sqlite.Reader, packed []byte, turn int64, at ambry.Source) ([]Said, error) {
-	shown, err := s.unpacker.UnpackShown(packed)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Said, 0, len(shown))
-	for _, m := range shown {
-		source := at
-		if m.From != 0 {
-			err := r.Row(`SELECT coalesce(f.path, ''), c.line, c.start, c.stop, c.row FROM copy AS c
-				LEFT JOIN source AS f ON f.id = c.source WHERE c.turn = ? AND c.session = ?`, turn, m.From).Scan(
-				&source.Path, &source.Line, &source.Offset, &source.End, &source.Row)
-			if err != nil {
-				return nil, fmt.Errorf("read the source of a message: %w", err)
-			}
-		}
-		if m.Line != 0 || m.Offset != 0 {
-			source.Line, source.Offset, source.End = m.Line, m.Offset, 0
-		}
-		out = append(out, Said{Role: m.Role, Text: m.Text, Calls: m.Calls, Source: source})
-	}
-	return out, nil
 }
