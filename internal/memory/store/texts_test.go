@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/store"
 )
@@ -70,5 +73,38 @@ func TestTextsAreThoseThatFit(t *testing.T) {
 				t.Errorf("at least %d, %d bytes: got %d memories, not %d, or others", least, budget, len(got), len(want))
 			}
 		}
+	}
+}
+
+// TestWhatIsForgottenAfterAGlanceIsNotDescribed forgets one of several memories
+// between the two.
+func TestWhatIsForgottenAfterAGlanceIsNotDescribed(t *testing.T) {
+	s := open(t)
+	mustImport(t, s, marked(4))
+	var rows []int64
+	for _, mark := range []string{"marka", "markb", "markc"} {
+		rows = append(rows, candidates(t, s, store.Match{Any: []string{mark}, Own: true})[0].Row)
+	}
+	seen, err := s.Glance(t.Context(), rows, len(rows), 0)
+	if err != nil || len(seen) != 3 {
+		t.Fatalf("got %d memories and error %v", len(seen), err)
+	}
+	whole, err := s.Texts(t.Context(), rows, len(rows), 0)
+	if err != nil || len(whole) != 3 {
+		t.Fatalf("got %d memories and error %v", len(whole), err)
+	}
+	if _, err := s.Forget(t.Context(), whole[1].ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	all := []*store.Text{&seen[0], &seen[1], &seen[2]}
+	if err := s.Describe(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if seen[1].ID != "" {
+		t.Errorf("what was forgotten has the id %q", seen[1].ID)
+	}
+	whole[1] = seen[1]
+	if diff := cmp.Diff(whole, seen, cmpopts.IgnoreUnexported(store.Said{})); diff != "" {
+		t.Errorf("both at once and one after the other (-want +got):\n%s", diff)
 	}
 }
