@@ -148,3 +148,45 @@ func TestWithoutAnAnswerOfTheModelWordsAreEnough(t *testing.T) {
 		}
 	})
 }
+
+// during is told of the beginning of an export, and holds it until do returns.
+type during struct{ do func() }
+
+func (d *during) Write(p []byte) (int, error) {
+	if d.do != nil {
+		d.do()
+		d.do = nil
+	}
+	return len(p), nil
+}
+
+func TestEmbeddingMakesWayForAnExport(t *testing.T) {
+	withModel(t, builtIn(t), func(t *testing.T, e *engine.Engine) {
+		pending := func() int64 {
+			h, err := e.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return h.Embedding.Pending
+		}
+		remember(t, e, "the tide turns at nine")
+		rest()
+		if n := pending(); n != 0 {
+			t.Fatalf("%d memories wait before the export", n)
+		}
+		err := e.Export(t.Context(), &during{func() {
+			remember(t, e, "the ferry leaves at ten")
+			rest()
+			if n := pending(); n != 1 {
+				t.Errorf("%d memories wait during the export, not the new one", n)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest()
+		if n := pending(); n != 0 {
+			t.Errorf("%d memories wait after the export", n)
+		}
+	})
+}

@@ -97,6 +97,9 @@ func (l *Learner) catchUp(ctx context.Context, pause func(context.Context, time.
 		return err
 	}
 	for {
+		if err := l.store.Calm(ctx); err != nil {
+			return err
+		}
 		began := time.Now()
 		more, err := l.batch(ctx)
 		if err != nil || !more {

@@ -20,13 +20,16 @@ const (
 	lastRetry  = 5 * time.Minute
 )
 
-// Run embeds what is due until ctx ends.
+// Run embeds what is due until ctx ends. It makes way for an export.
 func (m *Meaning) Run(ctx context.Context) {
 	defer m.index.close()
 	step, retry := m.prepare, firstRetry
 	for ctx.Err() == nil {
 		if m.outdated() {
 			step = m.prepare
+		}
+		if err := m.store.Calm(ctx); err != nil {
+			return
 		}
 		began := time.Now()
 		n, err := step(ctx)

@@ -61,6 +61,7 @@ type Store struct {
 	watch   VectorWatch // nil if nobody wants to know
 
 	arrived chan struct{} // turns wait to be learned from
+	busy    busy          // with what a person asked for
 
 	written  atomic.Int64 // grows whenever something is written
 	counters settled[Health]

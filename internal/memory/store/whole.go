@@ -20,7 +20,9 @@ func (s *Store) Backup(ctx context.Context) (ambry.BackupMade, error) {
 }
 
 // Dump writes the memory as it is now as records, one a line; see [dump.Write].
+// What learns and embeds in the background waits meanwhile.
 func (s *Store) Dump(ctx context.Context, out io.Writer) error {
+	defer s.busy.begin()()
 	if err := s.journal.flush(ctx); err != nil {
 		return err
 	}
