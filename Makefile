@@ -19,7 +19,7 @@ TARGETS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 PACKAGES   = $$(go list ./... | grep -v '/e2e')
 GOLDENS    = $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sed 's|^|./|' | sort -u)
 
-.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e e2e-agents e2e-matrix faults soak fuzz bench quality conformance gen notice cross release clean
+.PHONY: help setup cc build run dev check fmt fmt-check vet lint arch unit fresh vuln vet-here test e2e-short e2e e2e-agents e2e-matrix faults soak load fuzz bench quality conformance gen notice cross release clean
 
 help:
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,9 @@ faults: ## power cuts, failing disks, damaged files, crowds; root on Linux, minu
 soak: ## the same for hours
 	AMBRY_FAULTS=long go test -count=1 -timeout 24h -v -run '^TestKilled' ./e2e
 	AMBRY_FAULTS=long go test -tags faults -count=1 -timeout 24h -v ./e2e/faults
+
+load: ## 500 requests a second of everything, T=1h long: what grows
+	AMBRY_SOAK=$(or $(T),1h) go test -tags faults -count=1 -timeout 24h -v -run '^TestSoak$$' ./e2e/faults
 
 fuzz: ## every fuzz target, T=30s each
 	@scripts/fuzz.sh $(or $(T),30s)

@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -24,7 +23,8 @@ import (
 // namespaces leave it alone, and Go does not ask the C library. So the program is
 // built with another time.Now, which adds what stands in a file that it maps;
 // all of the program is as it is otherwise. Timers go on as they do: it is the
-// clock that is wrong, as when a person sets it.
+// clock that is wrong, as when a person sets it. For a day that goes by quickly,
+// what waits ten minutes or longer waits that much less, too.
 const otherClock = `package time
 
 import (
@@ -33,7 +33,7 @@ import (
 	"unsafe"
 )
 
-var ahead = func() *int64 {
+var other = func() *[2]int64 {
 	path, _ := syscall.Getenv("LC_AMBRY_CLOCK") // LC_ is passed on to the runtime
 	fd, err := syscall.Open(path, syscall.O_RDONLY, 0)
 	if err != nil {
@@ -43,14 +43,22 @@ var ahead = func() *int64 {
 	if err != nil {
 		panic("no clock: " + path)
 	}
-	return (*int64)(unsafe.Pointer(&page[0]))
+	return (*[2]int64)(unsafe.Pointer(&page[0]))
 }()
+
+func otherWait(d int64) int64 {
+	if other != nil && d >= int64(10*Minute) {
+		d /= max(atomic.LoadInt64(&other[1]), 1)
+	}
+	return d
+}
 
 func otherNow() (sec int64, nsec int32, mono int64) {
 	sec, nsec, mono = runtimeNow()
-	if ahead != nil {
-		ns := int64(nsec) + atomic.LoadInt64(ahead)%1e9
-		sec += atomic.LoadInt64(ahead)/1e9 + ns/1e9
+	if other != nil {
+		ahead := atomic.LoadInt64(&other[0])
+		ns := int64(nsec) + ahead%1e9
+		sec += ahead/1e9 + ns/1e9
 		if ns %= 1e9; ns < 0 {
 			sec, ns = sec-1, ns+1e9
 		}
@@ -73,22 +81,31 @@ var movable = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	std := filepath.Join(linked, "src", "time")
-	source, err := os.ReadFile(filepath.Join(std, "time.go"))
-	if err != nil {
-		return "", err
-	}
-	const before = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
-	changed := bytes.Replace(source, []byte(before), []byte(strings.Replace(before, "runtimeNow", "otherNow", 1)), 1)
-	if bytes.Equal(changed, source) {
-		return "", fmt.Errorf("time.Now of this Go is another one; it has no %q", before)
-	}
-	overlay, _ := json.Marshal(map[string]map[string]string{"Replace": {
-		filepath.Join(std, "time.go"): filepath.Join(dir, "time.go.txt"), filepath.Join(std, "other.go"): filepath.Join(dir, "other.go.txt"),
-	}})
-	for name, data := range map[string][]byte{"time.go.txt": changed, "other.go.txt": []byte(otherClock), "overlay.json": overlay} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+	files := map[string]string{"other.go": otherClock}
+	for _, change := range [][3]string{
+		{"time.go", "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n", "func Now() Time {\n\tsec, nsec, mono := otherNow()\n"},
+		{"sleep.go", "\tt := runtimeNano() + int64(d)\n", "\tt := runtimeNano() + otherWait(int64(d))\n"},
+	} {
+		source, err := os.ReadFile(filepath.Join(std, change[0]))
+		if err != nil {
 			return "", err
 		}
+		files[change[0]] = strings.Replace(string(source), change[1], change[2], 1)
+		if files[change[0]] == string(source) {
+			return "", fmt.Errorf("%s of this Go is another one; it has no %q", change[0], change[1])
+		}
+	}
+	replace := map[string]string{}
+	for name, source := range files {
+		path := filepath.Join(dir, name+".txt")
+		if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(std, name)] = path
+	}
+	overlay, _ := json.Marshal(map[string]any{"Replace": replace})
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
+		return "", err
 	}
 	path := filepath.Join(dir, "movable")
 	build := exec.Command(filepath.Join(linked, "bin", "go"), "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", path, "ambry.dev/ambry/cmd/ambry")
@@ -103,15 +120,16 @@ var movable = sync.OnceValues(func() (string, error) {
 // clock is the clock of a program that was built so.
 type clock struct{ page []byte }
 
-// startMovable starts the service with a clock of its own and an environment.
-func startMovable(t *testing.T, home string, env ...string) (*service, *clock) {
+// startMovable starts the service with a clock of its own and an environment. What
+// waits ten minutes or longer waits less by the factor quick.
+func startMovable(t *testing.T, home string, quick int, env ...string) (*service, *clock) {
 	t.Helper()
 	path, err := movable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "clock")
-	if err := os.WriteFile(name, make([]byte, 4096), 0o600); err != nil {
+	if err := os.WriteFile(name, binary.NativeEndian.AppendUint64(make([]byte, 8), uint64(quick)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -119,6 +137,9 @@ func startMovable(t *testing.T, home string, env ...string) (*service, *clock) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	if err := f.Truncate(4096); err != nil {
+		t.Fatal(err)
+	}
 	page, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +218,7 @@ func scanned(t *testing.T, s *service) {
 // said then is read once, notes are taken, all is found, and nothing spins.
 func TestClock(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "ambry")
-	s, c := startMovable(t, home, "TZ=Europe/Berlin")
+	s, c := startMovable(t, home, 1, "TZ=Europe/Berlin")
 	allowed := ambry.PermissionScan
 	if _, err := s.PatchOnboarding(t.Context(), ambry.OnboardingPatch{ScanPermission: &allowed}); err != nil {
 		t.Fatal(err)
@@ -280,8 +301,8 @@ func TestClock(t *testing.T) {
 	sound(t, home)
 }
 
-// TestSimulatedDay is a day in two minutes, or thirty hours in half an hour: the clock goes
-// faster, 20 notes and 5 searches come each second, what an agent says is read
+// TestSimulatedDay is a day in two minutes, or thirty hours in half an hour: the
+// clock and all long waits go faster, 20 notes and 5 searches come each second, what an agent says is read
 // every few minutes of that clock, settings change, and the runtime is killed
 // twice. In the end there is a backup of each day and everything is there once.
 func TestSimulatedDay(t *testing.T) {
@@ -290,7 +311,7 @@ func TestSimulatedDay(t *testing.T) {
 		fast = 60
 	}
 	home := filepath.Join(t.TempDir(), "ambry")
-	s, c := startMovable(t, home)
+	s, c := startMovable(t, home, fast)
 	allowed := ambry.PermissionScan
 	if _, err := s.PatchOnboarding(t.Context(), ambry.OnboardingPatch{ScanPermission: &allowed}); err != nil {
 		t.Fatal(err)
