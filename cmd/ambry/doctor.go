@@ -18,9 +18,10 @@ func (p *program) doctorCommand() *cobra.Command {
 histories and at limits of the system. Each check is ok, warn (it works, but) or
 fail; the exit code is 1 if one fails. Without a flag it changes and starts
 nothing. With --fix it first mends what it can: permissions, a runtime.json that
-a service left behind, a text index that does not fit the memories, and texts in
-the agents' files that were changed. It deletes nothing of yours; a damaged memory
-is for "ambry restore".`,
+a service left behind, indexes of a damaged memory whose rows are whole, a text
+index that does not fit the memories, and texts in the agents' files that were
+changed. It deletes nothing of yours; a memory that is damaged otherwise is for
+"ambry restore".`,
 		Example: `  ambry doctor
   ambry doctor --fix
   ambry doctor --rebuild

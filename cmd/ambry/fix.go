@@ -23,6 +23,7 @@ var fixes = []struct {
 }{
 	{"permissions", fixPermissions},
 	{"service", fixRuntimeFile},
+	{"memory", fixMemory},
 	{"index", fixIndex},
 	{"skills", fixSkills},
 }
@@ -91,6 +92,18 @@ func fixRuntimeFile(ctx context.Context, _ *program, o app.Options) (string, err
 	return "removed the runtime.json of a service that is not running", nil
 }
 
+// fixMemory makes the indexes of a damaged memory anew when its rows are whole.
+func fixMemory(ctx context.Context, _ *program, o app.Options) (string, error) {
+	indexes, aside, err := app.MendMemory(ctx, o)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), ambry.KindOf(err) == ambry.NotFound:
+		return "", nil
+	case err != nil || aside == "":
+		return "", err
+	}
+	return fmt.Sprintf("made %s of the memory anew from its rows, which are whole; the damaged file is now %s", counted(int64(len(indexes)), "index", "indexes"), aside), nil
+}
+
 // fixIndex makes the text index anew if it does not fit the memories.
 func fixIndex(ctx context.Context, p *program, o app.Options) (string, error) {
 	_, found, err := app.CheckMemory(ctx, o, "")
@@ -98,7 +111,7 @@ func fixIndex(ctx context.Context, p *program, o app.Options) (string, error) {
 	case errors.Is(err, fs.ErrNotExist), ambry.KindOf(err) == ambry.NotFound:
 		return "", nil
 	case err != nil:
-		return "", err
+		return "", nil //nolint:nilerr // fixMemory has told of it
 	case found.Index == "":
 		return "", nil
 	}
@@ -128,6 +141,9 @@ func checkMemoryFile(ctx context.Context, o app.Options) []check {
 	case err != nil:
 		c.Verdict, c.Message = fail, err.Error()
 		c.Hint = `"ambry backup --list" shows the copies; "ambry restore" puts the newest good one in its place`
+		if app.CanMend(ctx, o) {
+			c.Hint = `only its indexes are, the memories are whole; "ambry doctor --fix" makes them anew`
+		}
 	case found.Index != "":
 		c.Verdict, c.Message = warn, "its text index is out of step: "+found.Index
 		c.Hint = `"ambry doctor --fix" makes it anew`

@@ -84,21 +84,11 @@ func PruneBackups(o Options) ([]ambry.BackupMade, error) {
 // place of the memory. It returns which one, and where what was there is now. The
 // service must not run.
 func RestoreMemory(ctx context.Context, o Options, file string) (from, aside string, err error) {
-	home.Umask()
-	h, err := home.Open(o.Home)
+	h, release, err := alone(o)
 	if err != nil {
 		return "", "", err
 	}
-	for _, path := range []string{h.Lock(), h.MemoryLock()} {
-		lock, err := home.Acquire(path)
-		if errors.Is(err, home.ErrLocked) {
-			return "", "", ambry.Conflict.Errorf(`the service is running; "ambry stop" ends it`)
-		}
-		if err != nil {
-			return "", "", err
-		}
-		defer lock.Release()
-	}
+	defer release()
 	if file == "" {
 		if from, err = lastGood(ctx, h); err != nil {
 			return "", "", err
@@ -114,6 +104,61 @@ func RestoreMemory(ctx context.Context, o Options, file string) (from, aside str
 	}
 	aside, err = keep.Replace(h, from, time.Now())
 	return from, aside, err
+}
+
+// alone opens the home so that no service can run on it until release is called.
+func alone(o Options) (h home.Home, release func(), err error) {
+	home.Umask()
+	if h, err = home.Open(o.Home); err != nil {
+		return h, nil, err
+	}
+	var held []*home.Lock
+	release = func() {
+		for _, lock := range held {
+			lock.Release()
+		}
+	}
+	for _, path := range []string{h.Lock(), h.MemoryLock()} {
+		lock, err := home.Acquire(path)
+		if errors.Is(err, home.ErrLocked) {
+			err = ambry.Conflict.Errorf(`the service is running; "ambry stop" ends it`)
+		}
+		if err != nil {
+			release()
+			return h, nil, err
+		}
+		held = append(held, lock)
+	}
+	return h, release, nil
+}
+
+// MendMemory makes the indexes of a damaged memory anew from its rows, if these
+// are whole. It returns which were damaged, none if the memory is whole, and where
+// what was there is now. The service must not run.
+func MendMemory(ctx context.Context, o Options) (indexes []string, aside string, err error) {
+	if _, _, err := CheckMemory(ctx, o, ""); !sqlite.Damaged(err) {
+		return nil, "", err
+	}
+	h, release, err := alone(o)
+	if err != nil {
+		return nil, "", err
+	}
+	defer release()
+	aside, err = keep.ReplaceBy(h, time.Now(), func(to string) (err error) {
+		indexes, err = store.Mend(ctx, h.MemoryDB(), to)
+		return err
+	})
+	return indexes, aside, err
+}
+
+// CanMend reports whether nothing but indexes of a memory is damaged.
+func CanMend(ctx context.Context, o Options) bool {
+	h, err := home.Existing(o.Home)
+	if err != nil {
+		return false
+	}
+	indexes, err := sqlite.DamagedIndexes(ctx, h.MemoryDB())
+	return err == nil && len(indexes) > 0
 }
 
 func sameFile(a, b string) bool {

@@ -19,16 +19,29 @@ import (
 // memory is the old one or, once [EndReplace] was called, the new one, and
 // nothing of the old one is lost.
 func Replace(h home.Home, from string, now time.Time) (aside string, err error) {
+	return ReplaceBy(h, now, func(to string) error {
+		if err := copyFile(from, to); err != nil {
+			return fmt.Errorf("copy the backup: %w", err)
+		}
+		return nil
+	})
+}
+
+// ReplaceBy is Replace by a file that make writes, whole and on the disk.
+func ReplaceBy(h home.Home, now time.Time, make func(to string) error) (aside string, err error) {
 	if _, err := EndReplace(h); err != nil {
 		return "", err
 	}
 	part := partOfMemory(h)
-	err = copyFile(from, part)
+	err = make(part)
 	if err == nil {
 		err = os.Chtimes(part, now, now) // what was there is named after it
 	}
 	if err != nil {
-		return "", errors.Join(fmt.Errorf("copy the backup: %w", err), os.Remove(part))
+		if gone := os.Remove(part); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		return "", err
 	}
 	// From here on it is decided.
 	if err := os.Rename(part, decided(h)); err != nil {

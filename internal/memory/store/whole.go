@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/dump"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
@@ -27,6 +30,19 @@ func (s *Store) Dump(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	return dump.Write(ctx, s.path, s.unpacker, out)
+}
+
+// Mend writes a copy of a damaged memory in which all indexes are made anew from
+// the rows, when these are whole: their checksums are looked at, too. See
+// [sqlite.Mend].
+func Mend(ctx context.Context, path, to string) (indexes []string, err error) {
+	if indexes, err = sqlite.Mend(ctx, path, to); err != nil {
+		return nil, err
+	}
+	if err := dump.Write(ctx, to, document.NewUnpacker(), io.Discard); err != nil {
+		return nil, errors.Join(err, os.Remove(to))
+	}
+	return indexes, nil
 }
 
 // Checked is what a look at a memory's file found.
