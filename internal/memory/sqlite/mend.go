@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ambry.dev/ambry"
 )
@@ -62,9 +63,9 @@ func DamagedIndexes(ctx context.Context, path string) ([]string, error) {
 	}
 	l := look{ctx: ctx, db: db, indexes: all, broken: map[string]bool{}, missing: map[string]bool{}, wrong: map[string]bool{}}
 	// First the trees by themselves, and the rows of the tables.
-	findings, err := Column[string](db.QueryContext(ctx, fmt.Sprintf(`PRAGMA quick_check(%d)`, mostFindings)))
+	found, err := Column[string](db.QueryContext(ctx, fmt.Sprintf(`PRAGMA quick_check(%d)`, mostFindings)))
 	if err == nil {
-		err = l.take(findings)
+		err = l.take(found)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("check the memory: %w", Failure(err))
@@ -79,9 +80,9 @@ func DamagedIndexes(ctx context.Context, path string) ([]string, error) {
 		return nil, fmt.Errorf("read the tables of the memory: %w", Failure(err))
 	}
 	for _, t := range tables {
-		findings, err := Column[string](db.QueryContext(ctx, `PRAGMA integrity_check(`+quoted(t)+`)`))
+		found, err := Column[string](db.QueryContext(ctx, `PRAGMA integrity_check(`+quoted(t)+`)`))
 		if err == nil {
-			err = l.take(findings)
+			err = l.take(found)
 		} else if l.unreadable(t) && Damaged(err) {
 			continue
 		}
@@ -111,18 +112,23 @@ type look struct {
 	loose   bool            // pages that nothing leads to
 }
 
-// Findings of SQLite, which has no codes for them.
-var (
-	ofTree  = regexp.MustCompile(`^Tree (\d+) `)
-	ofPage  = regexp.MustCompile(`^(?:Fragmentation of \d+ bytes reported as \d+ on|Multiple uses for byte \d+ of) page (\d+)$`)
-	ofIndex = regexp.MustCompile(`^(row \d+ missing from|wrong # of entries in|non-unique entry in|rowid not at end-of-record for row \d+ of|row \d+ values differ from) index (\S+)$`)
-	unused  = regexp.MustCompile(`^Page \d+: never used$`)
-)
+// kinds are the findings of SQLite that are understood; it has no codes for them.
+type kinds struct{ tree, page, entry, unused *regexp.Regexp }
+
+var findings = sync.OnceValue(func() kinds {
+	return kinds{
+		tree:   regexp.MustCompile(`^Tree (\d+) `),
+		page:   regexp.MustCompile(`^(?:Fragmentation of \d+ bytes reported as \d+ on|Multiple uses for byte \d+ of) page (\d+)$`),
+		entry:  regexp.MustCompile(`^(row \d+ missing from|wrong # of entries in|non-unique entry in|rowid not at end-of-record for row \d+ of|row \d+ values differ from) index (\S+)$`),
+		unused: regexp.MustCompile(`^Page \d+: never used$`),
+	}
+})
 
 // take sorts findings. It fails with the first that is not about an index.
-func (l *look) take(findings []string) error {
-	for f := range strings.SplitSeq(strings.Join(findings, "\n"), "\n") {
-		switch tree, page, entry := ofTree.FindStringSubmatch(f), ofPage.FindStringSubmatch(f), ofIndex.FindStringSubmatch(f); {
+func (l *look) take(found []string) error {
+	is := findings()
+	for f := range strings.SplitSeq(strings.Join(found, "\n"), "\n") {
+		switch tree, page, entry := is.tree.FindStringSubmatch(f), is.page.FindStringSubmatch(f), is.entry.FindStringSubmatch(f); {
 		case f == "ok", f == "", strings.HasPrefix(f, "*** in database"):
 		case tree != nil:
 			root, _ := strconv.Atoi(tree[1])
@@ -139,7 +145,7 @@ func (l *look) take(findings []string) error {
 			l.missing[entry[2]] = true
 		case entry != nil:
 			l.wrong[entry[2]] = true
-		case unused.MatchString(f):
+		case is.unused.MatchString(f):
 			l.loose = true
 		default:
 			return notOnly(f)
