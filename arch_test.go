@@ -66,7 +66,7 @@ const floors = `
 2  channel/*           language channel
 2  model/*             language model
 2  memory/document     language memory/sqlite memory/words
-1  memory/sqlite       language
+1  memory/sqlite       language home
 1  agent               language edit
 1  channel             language
 1  model               language

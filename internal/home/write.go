@@ -1,6 +1,7 @@
 package home
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -67,6 +68,17 @@ func fill(f *os.File, data []byte, mode fs.FileMode) error {
 		return fmt.Errorf("%d of %d bytes were written", info.Size(), len(data))
 	}
 	return nil
+}
+
+// SyncFile puts on the disk what others have written into the file at path, such
+// as a database that made a copy of itself. It is opened for writing, without
+// which Windows refuses.
+func SyncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("sync: %w", err)
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func dropTemp(temp string, cause error) error {

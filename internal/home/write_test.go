@@ -15,6 +15,23 @@ import (
 	"ambry.dev/ambry/internal/home"
 )
 
+// Windows syncs what was opened for writing alone: backups failed there.
+func TestAFileThatAnotherWroteIsSynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "copy.db")
+	if err := home.SyncFile(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: got %v, want that said", err)
+	}
+	if err := os.WriteFile(path, []byte("whole"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := home.SyncFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path); got != "whole" {
+		t.Errorf("got %q, want what the other wrote", got)
+	}
+}
+
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runtime.json")
 	for _, want := range []string{"first", "", "a longer second one"} {

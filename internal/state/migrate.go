@@ -137,7 +137,7 @@ func backup(ctx context.Context, db *sql.DB, n int, dir string) error {
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", temp); err != nil {
 		return errors.Join(err, remove(temp))
 	}
-	if err := syncFile(temp); err != nil {
+	if err := home.SyncFile(temp); err != nil {
 		return errors.Join(err, remove(temp))
 	}
 	if err := os.Rename(temp, name); err != nil {
@@ -151,12 +151,4 @@ func remove(file string) error {
 		return err
 	}
 	return nil
-}
-
-func syncFile(name string) error {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/home"
 )
 
 // The bounds of the backups that are made without being asked for.
@@ -44,6 +45,7 @@ func Backup(ctx context.Context, path, dir string, at time.Time) (ambry.BackupMa
 		return ambry.BackupMade{}, err
 	}
 	if err := nameBackup(to); err != nil {
+		_ = os.Remove(to + partSuffix)
 		return ambry.BackupMade{}, err
 	}
 	return ambry.BackupMade{Name: name, Bytes: FileSize(to), MadeAt: at}, pruneBackups(dir)
@@ -76,13 +78,13 @@ func copyTo(ctx context.Context, path, to string) error {
 
 // nameBackup gives a copy that is whole its name, for good.
 func nameBackup(to string) error {
-	if err := syncPath(to + partSuffix); err != nil {
+	if err := home.SyncFile(to + partSuffix); err != nil {
 		return fmt.Errorf("keep the backup: %w", err)
 	}
 	if err := os.Rename(to+partSuffix, to); err != nil {
 		return fmt.Errorf("name the backup: %w", err)
 	}
-	if err := syncPath(filepath.Dir(to)); err != nil {
+	if err := home.SyncDir(filepath.Dir(to)); err != nil {
 		return fmt.Errorf("keep the backup: %w", err)
 	}
 	return nil
@@ -100,24 +102,6 @@ func SweepParts(dir string) error {
 		}
 	}
 	return Wrapf(err, "remove half a backup")
-}
-
-// syncPath puts a file, or the names in a directory, on the disk.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) && !isDir(path) {
-		return err
-	}
-	return nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // Backups lists the copies in a directory, newest first, also those from before
