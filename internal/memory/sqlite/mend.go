@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/home"
 )
 
 // Mend writes a copy of a damaged memory in which all indexes are made anew from
@@ -201,7 +202,7 @@ func copyRows(ctx context.Context, path, to string) error {
 	}
 	err = errors.Join(err, db.Close())
 	if err == nil {
-		err = syncPath(to)
+		err = home.SyncFile(to)
 	}
 	return Wrapf(Failure(err), "make the indexes of the memory anew")
 }
