@@ -259,12 +259,22 @@ func gptPath(nodes map[string]gptNode, current string) []string {
 	return path
 }
 
-// gptText joins the parts that are text; pictures are left out.
+// gptText joins the parts that are text, and what was spoken; sounds and
+// pictures are left out.
 func gptText(parts []json.RawMessage, other string) string {
 	var out []string
 	for _, p := range parts {
 		var s string
-		if json.Unmarshal(p, &s) == nil && s != "" {
+		if json.Unmarshal(p, &s) != nil {
+			var spoken struct {
+				Type string `json:"content_type"`
+				Text string `json:"text"`
+			}
+			if json.Unmarshal(p, &spoken) == nil && spoken.Type == "audio_transcription" {
+				s = spoken.Text
+			}
+		}
+		if s != "" {
 			out = append(out, s)
 		}
 	}

@@ -284,6 +284,84 @@ func TestReadingChangesNothing(t *testing.T) {
 	}
 }
 
+// TestALogIsReadAndLeftAlone has what a program that keeps a log leaves: when it
+// has ended well, when it runs, and when it was copied while it ran.
+func TestALogIsReadAndLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "history.db")
+	db, err := sql.Open("sqlite", path)
+	check(t, err)
+	db.SetMaxOpenConns(1)
+	for _, s := range []string{
+		`PRAGMA journal_mode = WAL`, `CREATE TABLE history (memory_id TEXT, new_memory TEXT, event TEXT, created_at TEXT)`,
+		`INSERT INTO history VALUES ('a', 'x', 'ADD', '2026-03-01')`,
+	} {
+		_, err := db.Exec(s)
+		check(t, err)
+	}
+	copied := t.TempDir()
+	for _, name := range []string{"history.db", "history.db-wal"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(copied, name), data, 0o600))
+	}
+	files := func(dir string) (names []string) {
+		entries, err := os.ReadDir(dir)
+		check(t, err)
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	look := func(how, dir string) {
+		t.Helper()
+		before := files(dir)
+		items, problems := read(t, filepath.Join(dir, "history.db"), "mem0")
+		if len(items) != 1 || len(problems) != 0 {
+			t.Errorf("%s: %d items, %v", how, len(items), problems)
+		}
+		if after := files(dir); !slices.Equal(before, after) {
+			t.Errorf("%s: the files were %v and are %v", how, before, after)
+		}
+	}
+	look("it runs", dir)
+	look("copied while it ran", copied)
+	check(t, db.Close())
+	look("it has ended", dir)
+}
+
+// TestWhatMem0DeletedStaysDeleted has its log as mem0 writes it: a deletion has no
+// times.
+func TestWhatMem0DeletedStaysDeleted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.db")
+	database(t, path,
+		`CREATE TABLE history (id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, created_at DATETIME, updated_at DATETIME, is_deleted INTEGER)`,
+		`INSERT INTO history VALUES ('1', 'a', NULL, 'kept', 'ADD', '2026-03-01T10:00:00Z', NULL, 0)`,
+		`INSERT INTO history VALUES ('2', 'b', NULL, 'deleted', 'ADD', '2026-03-01T10:00:00Z', NULL, 0)`,
+		`INSERT INTO history VALUES ('3', 'b', 'deleted', NULL, 'DELETE', NULL, NULL, 1)`)
+	items, _ := read(t, path, "mem0")
+	same(t, notes(items), "L3||kept||2026-03-01")
+}
+
+// TestSpokenChatsAreRead has a conversation with ChatGPT's voice, whose words stand
+// beside the sounds.
+func TestSpokenChatsAreRead(t *testing.T) {
+	const spoken = `[{"conversation_id":"c1","title":"Knots","create_time":1772366400,"current_node":"n2","mapping":{
+		"n1":{"id":"n1","parent":"","children":["n2"],"message":{"id":"m1","author":{"role":"user"},"create_time":1772366401,"content":{"content_type":"multimodal_text","parts":[
+			{"content_type":"audio_transcription","text":"how is a hawser spliced?","direction":"in"},{"content_type":"real_time_user_audio_video_asset_pointer","audio_asset_pointer":{"asset_pointer":"x"}}]}}},
+		"n2":{"id":"n2","parent":"n1","children":[],"message":{"id":"m2","author":{"role":"assistant"},"content":{"content_type":"multimodal_text","parts":[{"content_type":"audio_transcription","text":"tuck the strands"}]}}}}}]`
+	items, problems := read(t, archive(t, "conversations.json", spoken), "chatgpt")
+	same(t, problems)
+	same(t, shape(items), "chatgpt/c1/m1: user(how is a hawser spliced?) assistant(tuck the strands)")
+}
+
+func TestMinutesAreATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.md")
+	check(t, os.WriteFile(path, []byte("---\ncreated: 2024-03-01 10:30\n---\ntext\n"), 0o600))
+	items, _ := read(t, path, "markdown")
+	same(t, notes(items), "L1|a|text||2024-03-01")
+}
+
 func TestFindRefuses(t *testing.T) {
 	if _, err := foreign.Find(t.TempDir(), ""); ambry.KindOf(err) != ambry.InvalidArgument {
 		t.Errorf("an empty folder: %v", err)

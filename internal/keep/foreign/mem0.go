@@ -54,13 +54,15 @@ var openMemory = fromDatabase("mem0", "OpenMemory", []string{"openmemory.db"},
 		}
 	})
 
-// mem0History is the log of changes: the last one of each memory counts.
+// mem0History is the log of changes: the last one of each memory counts. They
+// stand in the order in which they happened; that a memory was deleted has no
+// time, and that it was changed the time when it was made.
 var mem0History = fromDatabase("mem0", "mem0", []string{"history.db"},
 	func(d *database) bool { return d.has("history", "memory_id", "new_memory", "event") },
 	func(ctx context.Context, d *database, yield func(Item, error) bool) {
 		latest := map[string]row{}
 		var order []string
-		for r, err := range d.rows(ctx, "history", "ORDER BY created_at, rowid") {
+		for r, err := range d.rows(ctx, "history", "ORDER BY rowid") {
 			if err != nil {
 				yield(Item{}, err)
 				return

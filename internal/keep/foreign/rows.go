@@ -3,7 +3,9 @@ package foreign
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/url"
 	"os"
@@ -20,37 +22,85 @@ import (
 type database struct {
 	*sql.DB
 	columns map[string][]string // by table
+	scratch string              // directory of a copy that is read instead, "" if none is needed
+}
+
+// Close closes it, and removes what was made to read it.
+func (d *database) Close() error {
+	err := d.DB.Close()
+	if d.scratch != "" {
+		err = errors.Join(err, os.RemoveAll(d.scratch))
+	}
+	return err
 }
 
 // openDatabase opens what is at path. A program that runs may write to it
-// meanwhile; what is read is one state of each table.
+// meanwhile; what is read is one state of each table. SQLite would leave files of
+// its own beside a database that is opened while nobody else has it, so such a
+// one is read as it stands, or a copy of it when its log has something too.
 func openDatabase(ctx context.Context, path string) (*database, error) {
+	d := &database{columns: map[string][]string{}}
+	query := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "busy_timeout(2000)", "trusted_schema(0)"}}
+	switch log, journal := holds(path+"-wal"), holds(path+"-journal"); {
+	case !log && !journal:
+		query.Set("immutable", "1")
+	case log && !regular(path+"-shm"):
+		var err error
+		if d.scratch, err = os.MkdirTemp("", "ambry-import-"); err != nil {
+			return nil, err
+		}
+		to := filepath.Join(d.scratch, "copy.db")
+		if err := errors.Join(copyFile(path, to), copyFile(path+"-wal", to+"-wal")); err != nil {
+			return nil, errors.Join(fmt.Errorf("copy the database: %w", err), os.RemoveAll(d.scratch))
+		}
+		path = to
+	}
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
 		slashed = "/" + slashed // a drive letter
 	}
-	dsn := url.URL{Scheme: "file", Path: slashed, RawQuery: url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "busy_timeout(2000)", "trusted_schema(0)"}}.Encode()}
+	dsn := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(d.scratch))
 	}
 	db.SetMaxOpenConns(2)
-	d := &database{DB: db, columns: map[string][]string{}}
+	d.DB = db
 	rows, err := db.QueryContext(ctx, `SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'`)
 	if err != nil {
-		db.Close()
+		d.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var table, column string
 		if err := rows.Scan(&table, &column); err != nil {
-			db.Close()
+			d.Close()
 			return nil, fmt.Errorf("open the database: %w", err)
 		}
 		d.columns[table] = append(d.columns[table], column)
 	}
 	return d, rows.Err()
+}
+
+// holds reports whether there is a file with something in it.
+func holds(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 // has reports whether a table has these columns.
@@ -124,7 +174,7 @@ func text(v any) string {
 }
 
 // moments are the ways in which programs write a time.
-var moments = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02"}
+var moments = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"}
 
 // at reads a time; the zero time if there is none.
 func at(s string) time.Time {
