@@ -171,12 +171,22 @@ func facts(pairs ...string) string {
 	return out.String()
 }
 
+// meansNothing are characters without a meaning in the middle of a line. Those of
+// dates have none between digits, either: what reads addresses wants letters.
+const (
+	meansNothing = `-,;'"?%+=/`
+	ofDates      = ":."
+)
+
 // escape takes the meaning from every character that has one in Markdown or
-// HTML.
+// HTML. What it returns does not begin a line.
 func escape(text string) string {
 	var out strings.Builder
-	for _, r := range text {
-		if r < 0x80 && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
+	runes := []rune(text)
+	digit := func(i int) bool { return i >= 0 && i < len(runes) && '0' <= runes[i] && runes[i] <= '9' }
+	for i, r := range runes {
+		harmless := strings.ContainsRune(meansNothing, r) || strings.ContainsRune(ofDates, r) && digit(i-1) && digit(i+1)
+		if r < 0x80 && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !harmless {
 			out.WriteByte('\\')
 		}
 		out.WriteRune(r)
