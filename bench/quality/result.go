@@ -152,10 +152,24 @@ type savedGroup struct {
 }
 
 type savedRanking struct {
-	ID       string    `json:"id"`
-	Ranking  []string  `json:"ranking"`
-	Scores   []float64 `json:"scores"`
-	Injected bool      `json:"injected"`
+	ID           string    `json:"id"`
+	Kind         string    `json:"kind,omitempty"`
+	Half         string    `json:"half,omitempty"`
+	Query        string    `json:"query"`
+	Want         []string  `json:"want"`
+	Ranking      []string  `json:"ranking"`
+	Scores       []float64 `json:"scores"`
+	Sessions     []string  `json:"sessions,omitempty"`
+	WantSessions []string  `json:"wantSessions,omitempty"`
+	Injected     bool      `json:"injected"`
+}
+
+func (f found) saved() savedRanking {
+	q := f.question
+	return savedRanking{
+		ID: q.id, Kind: q.kind, Half: q.half, Query: q.query.Query, Want: q.want,
+		Ranking: f.turns, Scores: f.scores, Sessions: f.sessions, WantSessions: f.wantSessions, Injected: f.injected,
+	}
 }
 
 func save(path string, results []*result) error {
@@ -170,7 +184,7 @@ func save(path string, results []*result) error {
 			})
 		}
 		for _, f := range r.found {
-			s.Rankings = append(s.Rankings, savedRanking{f.question.id, f.turns, f.scores, f.injected})
+			s.Rankings = append(s.Rankings, f.saved())
 		}
 		if r.wrong.whole > 0 {
 			s.Injected = map[string]float64{"answerable": r.right.percent(), unanswerable: r.wrong.percent()}

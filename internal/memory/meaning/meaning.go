@@ -46,6 +46,7 @@ type Meaning struct {
 	mu      sync.Mutex     // guards the rest
 	touched map[int64]bool // rows that changed while the vectors are read from the disk; nil afterwards
 	stale   bool           // all vectors have to be read again
+	storing int64          // vectors that are on their way to the disk
 	failed  string         // why the last batch was not embedded, "" if it was
 	retryAt time.Time
 }
@@ -101,9 +102,13 @@ func (m *Meaning) State(ctx context.Context) (State, error) {
 	return m.state(due, true), nil
 }
 
+// state is what is known when so many memories were due. Those whose vectors are
+// being stored are due until they can be found, which is a moment after the disk
+// has them.
 func (m *Meaning) state(due int64, loaded bool) State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	due = max(due, m.storing)
 	return State{Space: m.Space(), Ready: int64(m.index.size()), Due: due, Loaded: loaded, Reason: m.failed, RetryAt: m.retryAt}
 }
 

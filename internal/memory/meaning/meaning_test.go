@@ -399,3 +399,47 @@ func TestAWipeTakesAllVectorsAndTheNextMemoriesGetTheirs(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsBeingStoredIsDueUntilItCanBeFound(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "memory.db"))
+	defer s.Close()
+	m := New(Config{Store: s, Embedder: &letters{space: "one"}})
+	if err := m.store.UseSpace(t.Context(), m.stored()); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, "/p", "a note that waits")
+	var seen State
+	s.Watch(before{watch{m}, func() { // the disk has the vector, and nobody can find it yet
+		var err error
+		if seen, err = m.State(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err := m.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.batch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if seen.Due != 1 || seen.Ready != 0 {
+		t.Errorf("while it cannot be found: %d due, %d ready", seen.Due, seen.Ready)
+	}
+	state, err := m.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Due != 0 || state.Ready != 1 {
+		t.Errorf("afterwards: %d due, %d ready", state.Due, state.Ready)
+	}
+}
+
+// before does something before a vector can be found.
+type before struct {
+	watch
+	do func()
+}
+
+func (b before) Stored(p store.Placed) {
+	b.do()
+	b.watch.Stored(p)
+}

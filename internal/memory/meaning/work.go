@@ -146,7 +146,15 @@ func (m *Meaning) batch(ctx context.Context) (int, error) {
 		v.Script = store.ScriptOf(texts[i])
 		out[i] = store.EmbeddedText{Row: t.Row, Version: t.Version, Vector: v}
 	}
+	m.setStoring(len(out))
+	defer m.setStoring(0)
 	return len(due), m.store.PutVectors(ctx, m.stored(), out)
+}
+
+func (m *Meaning) setStoring(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.storing = int64(n)
 }
 
 // embed has texts embedded. When the model refuses them, it is asked one by one,

@@ -166,7 +166,9 @@ const mostSaid = 0.4
 
 // weighMeaning sets the sign. The less of a question is said anywhere, the more
 // its meaning counts: the words of a question in another language find nothing,
-// or something by chance.
+// or something by chance. What was at another time than the question is about
+// does not answer it, however alike it is: the words that say when are not part
+// of what is compared.
 func (r *Recall) weighMeaning(a asked, all []ranked, alike map[int64]float64) {
 	if len(alike) == 0 {
 		return
@@ -177,6 +179,6 @@ func (r *Recall) weighMeaning(a asked, all []ranked, alike map[int64]float64) {
 	}
 	weight := r.fit.Weight + r.fit.Unsaid*math.Pow(1-min(said/mostSaid, 1), 2)
 	for i := range all {
-		all[i].signs[byMeaning] = weight * alike[all[i].text.Row]
+		all[i].signs[byMeaning] = weight * alike[all[i].text.Row] * a.fitting(all[i].text.CreatedAt)
 	}
 }
