@@ -18,7 +18,7 @@ func TestWhatIsAlikeCountsLessTheFurtherItIsFromTheTimeThatIsAsked(t *testing.T)
 	var all []ranked
 	alike := map[int64]float64{}
 	for i, at := range []time.Time{day(time.April, 9), day(time.May, 2), day(time.January, 5)} {
-		all = append(all, ranked{text: store.Text{Row: int64(i), Memory: ambry.Memory{CreatedAt: at}}})
+		all = append(all, ranked{look: &look{}, text: &store.Text{Row: int64(i), Memory: ambry.Memory{CreatedAt: at}}})
 		alike[int64(i)] = 0.5
 	}
 	r := &Recall{fit: Fit{Weight: 1}}
