@@ -60,7 +60,7 @@ const floors = `
 2  memory/static       model
 2  memory              language redact
 2  hook                language redact home
-3  hook/first          language hook home
+3  hook/first          language hook hook/door home
 2  agent/*             language agent edit
 2  keep/foreign        language
 2  channel/*           language channel
@@ -82,6 +82,7 @@ const floors = `
 0  channel/ntfy/ntfytest
 0  language
 0  home
+0  hook/door
 0  edit
 0  memory/index
 0  memory/words

@@ -8,9 +8,9 @@ import (
 )
 
 // dialers may make connections of their own: app through one guard that
-// local-only mode closes, client and hook/first to 127.0.0.1 alone. Benchmarks are not shipped,
+// local-only mode closes, client and hook/door (on Windows hook/first) to 127.0.0.1 alone. Benchmarks are not shipped,
 // nor are suites; an account service does not run on the person's machine.
-var dialers = []string{"app", "client", "hook/first", "cmd/ambry-account", "channel/channeltest"}
+var dialers = []string{"app", "client", "hook/door", "hook/first", "cmd/ambry-account", "channel/channeltest"}
 
 // dialing lists what makes a connection or asks a name server.
 var dialing = map[string][]string{

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"ambry.dev/ambry"
 )
 
 func TestHookNeverFails(t *testing.T) {
@@ -61,6 +67,40 @@ func TestAHookIsAnsweredFirst(t *testing.T) {
 		t.Fatalf("it is not said what was made ready: %s", &errs)
 	}
 	for _, heavy := range []string{"net", "net/http", "crypto/tls", "modernc.org/libc", "github.com/danielgtaylor/huma/v2", "ambry.dev/ambry/internal/app", "ambry.dev/ambry/cmd/ambry"} {
+		if strings.Contains(errs.String(), "init "+heavy+" @") {
+			t.Errorf("a hook waits for %s", heavy)
+		}
+	}
+}
+
+// While the service runs it does what there is to do: then a hook waits for hardly
+// anything of the program.
+func TestAHookIsHandedToTheService(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("sockets need package net on Windows, so the hook has to wait for it")
+	}
+	const answer = "{\"context\":\"at seven\"}\n"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+	defer server.Close()
+	home := t.TempDir()
+	data, err := json.Marshal(ambry.RuntimeFile{Schema: ambry.RuntimeFileSchema, PID: os.Getpid(), BaseURL: server.URL, LocalToken: "the-token"})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(home, ambry.RuntimeFileName), data, 0o600)
+	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(home, "hooks"), 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "hook", "opencode", "chat.message")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1", "AMBRY_HOME="+home, "AMBRY_HOOKS=")
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("{}"), &out, &errs
+	if err := cmd.Run(); err != nil || out.String() != answer {
+		t.Fatalf("%v: %q, %s", err, &out, &errs)
+	}
+	for _, heavy := range []string{"unicode", "reflect", "crypto/sha256", "encoding/gob", "encoding/json", "regexp", "ambry.dev/ambry/internal/hook"} {
 		if strings.Contains(errs.String(), "init "+heavy+" @") {
 			t.Errorf("a hook waits for %s", heavy)
 		}

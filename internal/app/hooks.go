@@ -1,10 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
+	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/gateway"
 	"ambry.dev/ambry/internal/hook"
 	"ambry.dev/ambry/internal/scan"
@@ -20,6 +23,30 @@ func (s *service) newSpool(memory *memoryRuntime) *hook.Spool {
 			return permission.MayScan()
 		},
 	}
+}
+
+// hookWait is how long the service works on a hook. The process that the agent
+// waits for has a little more patience, see package door.
+const hookWait = 700 * time.Millisecond
+
+// hooks answers hooks for the processes that agents start for them: what takes such
+// a process most of its time is ready here.
+type hooks struct{ hook hook.Hook }
+
+func (s *service) newHooks(memory *memoryRuntime) hooks {
+	return hooks{hook.Hook{
+		Dir: s.home.Hooks(), Getenv: func(string) string { return "" }, Now: time.Now, Wait: hookWait,
+		Find: func() (hook.Memory, string, error) { return memory, hook.Instance(s.file.PID, s.file.StartedAt), nil },
+	}}
+}
+
+// Answer answers a hook, unless that takes what only the process has that the
+// agent started.
+func (h hooks) Answer(ctx context.Context, agent, event string, said []byte) ([]byte, error) {
+	if !hook.Anywhere(agent) {
+		return nil, ambry.NotFound.Errorf("the hooks of this agent are answered where it starts them")
+	}
+	return h.hook.Answer(ctx, agent, event, bytes.NewReader(said)), nil
 }
 
 // consenting are the scans, and with them the hooks, which need the same

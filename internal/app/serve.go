@@ -246,6 +246,7 @@ func (s *service) newServer(scans consenting, skills *skill.Skills, memory *memo
 		Care:           memory,
 		Health:         func(ctx context.Context) ambry.Health { return s.health(ctx, memory) },
 		Memory:         s.newForgetting(memory, scans.spool),
+		Hooks:          s.newHooks(memory),
 		Events:         web.Events(bus.Subscribe, web.EventsConfig{MaxStreams: s.maxStreams}),
 		Bridge:         bridge, MCPToken: s.file.MCPToken,
 		Upstreams: others.Status, Tokens: s.tokens,

@@ -128,6 +128,13 @@ func find(name string) (agent, bool) {
 	return agents[i], true
 }
 
+// Anywhere reports whether another process than the one that the agent has started
+// can answer its hooks: what is in its environment does not matter.
+func Anywhere(name string) bool {
+	a, found := find(name)
+	return found && a.transcript == nil
+}
+
 func (a agent) action(event string) action { return a.events[clean(event)] }
 
 // Names are the agents whose hooks are answered.

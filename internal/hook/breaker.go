@@ -9,6 +9,10 @@ import (
 	"ambry.dev/ambry/internal/home"
 )
 
+// BreakerFile is the name of the file that is there while, and a while after, the
+// service does not answer.
+const BreakerFile = "breaker.json"
+
 // How the breaker trips: after so many failures in a row the service is left
 // alone, each time for longer. A service that was restarted is asked again.
 const (
@@ -29,7 +33,7 @@ type breaker struct {
 	Until    time.Time `json:"until,omitzero"`
 }
 
-func (b *breaker) path() string { return filepath.Join(b.dir, "breaker.json") }
+func (b *breaker) path() string { return filepath.Join(b.dir, BreakerFile) }
 
 // closed reports whether the service may be asked.
 func (b *breaker) closed(instance string) bool {

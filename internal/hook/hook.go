@@ -42,6 +42,9 @@ type Memory interface {
 	Sessions(ctx context.Context, q ambry.SessionsQuery) (ambry.Sessions, error)
 }
 
+// Instance tells a service that runs from the one before it.
+func Instance(pid int, started time.Time) string { return fmt.Sprint(pid, " ", started.UnixNano()) }
+
 // Hook is one call of an agent. All fields but the last two are needed.
 type Hook struct {
 	Dir    string // of hooks, see [Spool]

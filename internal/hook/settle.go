@@ -48,7 +48,8 @@ func (s *Spool) Settle(ctx context.Context, selected func(c ambry.Conversation, 
 	if dry || err != nil && ambry.KindOf(err) != ambry.Internal {
 		return err // there is nobody who could forget anything
 	}
-	tidy(turnsDir(s.Dir), "", ".turn-", hookLife)
+	tidy(turnsDir(s.Dir), "", ".turn-", hookLife) // of a version before
+	tidy(turnsDir(s.Dir), tempSuffix, "", hookLife)
 	tidy(spoolDir(s.Dir), tempSuffix, "", hookLife)
 	// What the memory does not take now must not come later.
 	return s.eachFile(spoolDir(s.Dir), func(path string, data []byte) error {

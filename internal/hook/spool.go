@@ -198,24 +198,3 @@ func (s *Spool) give(ctx context.Context, path string) error {
 	_, err = s.Turns.CompleteTurn(ctx, turn.ID, told, "hook-"+hash(string(data)))
 	return err
 }
-
-// tempSuffix is what the names of files end in that are being written.
-const tempSuffix = "-tmp"
-
-// tidy removes files of a kind that nobody came back for.
-func tidy(dir, suffix, prefix string, age time.Duration) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return // none there
-	}
-	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); strings.HasSuffix(e.Name(), suffix) && strings.HasPrefix(e.Name(), prefix) && old(path, age) {
-			os.Remove(path)
-		}
-	}
-}
-
-func old(path string, age time.Duration) bool {
-	info, err := os.Stat(path)
-	return err == nil && time.Since(info.ModTime()) > age
-}

@@ -121,21 +121,7 @@ func (c *call) setPending(p pending) error {
 	if err := makeDir(c.Dir, turnsDir(c.Dir)); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(turnsDir(c.Dir), ".turn-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), c.pendingPath())
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-	}
-	return err
+	return write(c.pendingPath(), data, func(*os.File) error { return nil })
 }
 
 // makeDir makes a directory in the one of hooks, which must be there: without it
@@ -276,7 +262,10 @@ func keep(dir string, c redact.Conversation, now time.Time) error {
 		return err
 	}
 	name := fmt.Sprintf("%020d-%s.json", now.UnixNano(), hash(string(data)))
-	return home.WriteFile(filepath.Join(spoolDir(dir), name), data, 0o600)
+	if err := write(filepath.Join(spoolDir(dir), name), data, (*os.File).Sync); err != nil {
+		return err
+	}
+	return home.SyncDir(spoolDir(dir))
 }
 
 // The bounds of the spool. What does not fit is not taken: what was taken stays.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -340,4 +341,26 @@ func (m tells) CompleteTurn(ctx context.Context, turn string, c ambry.TurnComple
 	out, err := m.world.CompleteTurn(ctx, turn, c, key)
 	m.taken <- c.Answer
 	return out, err
+}
+
+// A process of a hook, or the service, may be killed while it writes.
+func TestWhatADeadProcessWroteIsRemoved(t *testing.T) {
+	w := newWorld(t)
+	dead := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	living := fmt.Sprintf(".%d.1.ambry-tmp", os.Getpid())
+	for _, dir := range []string{"spool", "turns"} {
+		for _, name := range []string{fmt.Sprintf(".%d.1.ambry-tmp", dead.Process.Pid), living, ".name.ambry-tmp"} {
+			w.write(filepath.Join(w.dir, dir, name), []byte(`{"conversa`))
+		}
+	}
+	w.take()
+	for _, dir := range []string{"spool", "turns"} {
+		left, err := os.ReadDir(filepath.Join(w.dir, dir))
+		if err != nil || len(left) != 2 || left[0].Name() != living {
+			t.Errorf("in %s are %v, %v; want what a living process writes and what is of nobody", dir, left, err)
+		}
+	}
 }

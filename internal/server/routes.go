@@ -14,6 +14,9 @@ const DocumentPath = "/api/openapi"
 // BridgePath is where agents speak MCP over HTTP.
 const BridgePath = "/mcp/bridge"
 
+// maxHook is how much an agent says of what happens in it, in bytes at most.
+const maxHook = 8 << 20
+
 // Routes is the whole of the local API.
 func (s *Server) Routes() []web.Route {
 	mcpToken := web.Token{Header: ambry.MCPTokenHeader, Secret: s.MCPToken}
@@ -50,6 +53,8 @@ func (s *Server) Routes() []web.Route {
 		web.Delete("/api/agent-sources/{sourceId}/skill", "Take what teaches an agent out of its files", s.removeSkill).Tag("agent sources"),
 		web.Post("/api/agent-sources/{sourceId}/plugin", "Connect an agent: hooks, MCP server and command", s.installPlugin).Tag("agent sources"),
 		web.Delete("/api/agent-sources/{sourceId}/plugin", "Take hooks, MCP server and command out of an agent's files", s.removePlugin).Tag("agent sources"),
+
+		web.Post("/api/hooks/{agent}/{event}", "Answer a hook of an agent; ambry hook asks this", s.hook).MaxBody(maxHook).Quiet().Tag("agent sources"),
 
 		web.Get("/api/agent-tokens", "The tokens of agents", s.listTokens).Tag("agent tokens"),
 		web.Post("/api/agent-tokens", "Make a token by which an agent is known; it is shown once", s.createToken).Tag("agent tokens"),

@@ -35,6 +35,13 @@ type Scans interface {
 	ConsentChanged()
 }
 
+// Hooks answers hooks of agents.
+type Hooks interface {
+	// Answer returns what an agent is told at an event, which is one JSON document or
+	// nothing. An agent whose hooks the service cannot answer is not found.
+	Answer(ctx context.Context, agent, event string, said []byte) ([]byte, error)
+}
+
 // Skills writes into agents' files.
 type Skills interface {
 	Install(ctx context.Context, agentID string, part ambry.SkillPart, dryRun bool) (ambry.SkillResult, error)
@@ -65,6 +72,7 @@ type Server struct {
 	Account  Account
 	Channels Channels
 
+	Hooks  Hooks
 	Scans  Scans
 	Skills Skills
 	Data   LocalData

@@ -1,5 +1,5 @@
-// Package first answers a hook before the rest of the program is made ready: what
-// all of Ambry sets up when a process of it begins takes longer than the hook
+// Package first answers a hook that the running service did not answer (see package
+// door), before the rest of the program is made ready: what all of Ambry sets up when a process of it begins takes longer than the hook
 // itself. Go initialises a package as soon as those that it imports are, and of
 // several the one whose path sorts first. This one imports little, so it has its
 // turn before most of what is heavy has, and a process of a hook ends there. That
@@ -21,6 +21,7 @@ import (
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/hook"
+	"ambry.dev/ambry/internal/hook/door"
 )
 
 // A process of a hook ends while this is set.
@@ -33,7 +34,8 @@ func atOnce() struct{} {
 	}
 	// It is done soon, and an agent that ends it need not know why.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	if Answer(context.Background(), os.Args[2:], Process{Getenv: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}) {
+	rest := door.Rest()
+	if Answer(context.Background(), os.Args[2:], Process{Getenv: os.Getenv, In: rest.In, Out: os.Stdout, Err: os.Stderr, Slow: rest.Slow}) {
 		os.Exit(0)
 	}
 	return struct{}{}
@@ -47,6 +49,7 @@ type Process struct {
 	Out    io.Writer
 	Err    io.Writer
 	Wait   time.Duration // how long an agent waits at most; 0 is what is good for it
+	Slow   bool          // the service was waited for long enough; it is not asked again
 }
 
 // Answer answers the hook that args name, after "hook", and reports whether it
@@ -98,6 +101,12 @@ func (p *Process) answer(ctx context.Context, args []string, explain bool) {
 		Dir: filepath.Join(dir, home.HooksDir), Getenv: p.Getenv, Now: time.Now, Explain: say, Wait: p.Wait,
 		Find: func() (hook.Memory, string, error) { return find(dir) },
 	}
+	if p.Slow {
+		h.Find = func() (hook.Memory, string, error) {
+			_, instance, err := find(dir)
+			return slow{}, instance, err
+		}
+	}
 	if out := h.Answer(ctx, args[0], args[1], p.In); len(out) > 0 {
 		_, _ = p.Out.Write(out) // an agent that does not listen needs no answer
 	}
@@ -126,5 +135,16 @@ func find(dir string) (hook.Memory, string, error) {
 		return nil, "", errGone
 	}
 	s, err := newService(rt.BaseURL, rt.LocalToken)
-	return s, fmt.Sprintf("%d %d", rt.PID, rt.StartedAt.UnixNano()), err
+	return s, hook.Instance(rt.PID, rt.StartedAt), err
+}
+
+// slow is a service that did not answer in time.
+type slow struct{}
+
+func (slow) Search(context.Context, ambry.Query) (ambry.Answer, error) {
+	return ambry.Answer{}, context.DeadlineExceeded
+}
+
+func (slow) Sessions(context.Context, ambry.SessionsQuery) (ambry.Sessions, error) {
+	return ambry.Sessions{}, context.DeadlineExceeded
 }
