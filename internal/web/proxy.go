@@ -68,12 +68,11 @@ func NewProxy(cfg ProxyConfig) *Upstream {
 		DisableCompression:     true,
 	}}
 	p.forward = &httputil.ReverseProxy{
-		Rewrite:       rewrite,
-		Transport:     filter{p.transport},
-		FlushInterval: -1,
-		BufferPool:    &bufferPool{},
-		ErrorHandler:  p.failed,
-		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // it logs addresses; ours logs the route
+		Rewrite:      rewrite,
+		Transport:    filter{p.transport},
+		BufferPool:   &bufferPool{},
+		ErrorHandler: p.failed,
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // it logs addresses; ours logs the route
 	}
 	return p
 }

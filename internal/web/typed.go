@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -59,7 +60,9 @@ func (a adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
 			WriteError(w, r, err)
 			return
 		}
-		handle(humago.NewContext(op, r, w))
+		pending := &pendingAnswer{w: w}
+		handle(humago.NewContext(op, r, pending))
+		pending.begin()
 	}))
 }
 
@@ -102,16 +105,62 @@ func (r *Route) operation(cfg Config) huma.Operation {
 	return op
 }
 
-// marshal encodes before it writes, so that an error is one of encoding. A
-// caller who is gone needs no answer.
+// pendingAnswer keeps the status until there is something of the body: huma says
+// it before, and by then no header can be added that tells the length.
+type pendingAnswer struct {
+	w      http.ResponseWriter
+	status int // 0 when it was sent, or when there is none
+}
+
+func (p *pendingAnswer) Header() http.Header { return p.w.Header() }
+
+func (p *pendingAnswer) WriteHeader(status int) { p.status = status }
+
+// begin sends the status.
+func (p *pendingAnswer) begin() {
+	if status := p.status; status != 0 {
+		p.status = 0
+		p.w.WriteHeader(status)
+	}
+}
+
+func (p *pendingAnswer) Write(data []byte) (int, error) {
+	p.begin()
+	return p.w.Write(data)
+}
+
+// FlushError is for [http.ResponseController].
+func (p *pendingAnswer) FlushError() error {
+	p.begin()
+	return http.NewResponseController(p.w).Flush()
+}
+
+// Unwrap lets [http.ResponseController] reach the connection.
+func (p *pendingAnswer) Unwrap() http.ResponseWriter { return p.w }
+
+// encoded are buffers for answers.
+var encoded = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// maxEncoded bounds the buffers that are kept.
+const maxEncoded = 64 << 10
+
+// marshal encodes before it writes, so that an error is one of encoding, and
+// whoever reads the answer knows how long it is. A caller who is gone needs none.
 func marshal(w io.Writer, v any) error {
-	var data bytes.Buffer
-	encoder := json.NewEncoder(&data)
+	data := encoded.Get().(*bytes.Buffer)
+	data.Reset()
+	encoder := json.NewEncoder(data)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
+	if p, ok := w.(*pendingAnswer); ok && p.status != 0 {
+		p.Header().Set("Content-Length", strconv.Itoa(data.Len()))
+	}
 	_, _ = w.Write(data.Bytes())
+	if data.Cap() <= maxEncoded {
+		encoded.Put(data)
+	}
 	return nil
 }
 

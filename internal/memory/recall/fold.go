@@ -77,7 +77,7 @@ func folded(best []ranked) []ranked {
 	return append(kept, rest...)
 }
 
-func learnedOf(texts []store.Text) int {
+func learnedOf(texts []*store.Text) int {
 	n := 0
 	for _, t := range texts {
 		if t.Rule != "" {

@@ -37,7 +37,7 @@ const restCounts = 0.25
 const maxLookers = 4
 
 // lookAtAll reads memories, several at a time.
-func (r *Recall) lookAtAll(m *matcher, texts []store.Text) []look {
+func (r *Recall) lookAtAll(m *matcher, texts []*store.Text) []look {
 	out := make([]look, len(texts))
 	units := len(m.asked.units)
 	room := make([]float64, 3*units*len(texts))
@@ -49,7 +49,7 @@ func (r *Recall) lookAtAll(m *matcher, texts []store.Text) []look {
 	var next atomic.Int64
 	read := func(m *matcher) {
 		for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
-			out[i].at(m, &texts[i])
+			out[i].at(m, texts[i])
 		}
 	}
 	var others sync.WaitGroup

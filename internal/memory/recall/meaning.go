@@ -104,36 +104,31 @@ func (p *pending) scores(found []store.Candidate) ([]store.Candidate, error) {
 }
 
 // likeness is what the search for what was meant says of candidates, by row.
-type likeness struct {
-	score map[int64]float64
-	only  map[int64]bool // those that were found by nothing else
+type likeness map[int64]alike
+
+type alike struct {
+	score float64
+	only  bool // it was found by nothing else
 }
 
 // withAlike adds candidates that mean what was asked to those that say it.
 func (r *Recall) withAlike(ctx context.Context, a asked, found, near []store.Candidate) ([]store.Candidate, likeness, error) {
-	known := make(map[int64]bool, len(found))
+	like := make(likeness, len(near))
+	for _, n := range near {
+		like[n.Row] = alike{n.Score, true}
+	}
 	for _, f := range found {
-		known[f.Row] = true
-	}
-	var others []int64
-	for _, n := range near {
-		if !known[n.Row] {
-			others = append(others, n.Row)
+		if one, ok := like[f.Row]; ok {
+			like[f.Row] = alike{one.score, false}
 		}
 	}
-	if len(others) > 0 && (len(a.not) > 0 || len(a.filter.Tags) > 0) {
-		var err error
-		if others, err = r.store.Only(ctx, a.any(), others); err != nil {
-			return nil, likeness{}, err
+	if len(a.not) > 0 || len(a.filter.Tags) > 0 {
+		if err := r.wanted(ctx, a, like); err != nil {
+			return nil, nil, err
 		}
 	}
-	like := likeness{score: make(map[int64]float64, len(near)), only: make(map[int64]bool, len(others))}
-	for _, row := range others {
-		like.only[row] = true
-	}
 	for _, n := range near {
-		like.score[n.Row] = n.Score
-		if like.only[n.Row] {
+		if like[n.Row].only {
 			n.Score = 0 // of its words
 			found = append(found, n)
 		}
@@ -141,18 +136,39 @@ func (r *Recall) withAlike(ctx context.Context, a asked, found, near []store.Can
 	return found, like, nil
 }
 
+// wanted leaves out of what was found by meaning alone what is not asked for.
+func (r *Recall) wanted(ctx context.Context, a asked, like likeness) error {
+	var others []int64
+	for row, one := range like {
+		if one.only {
+			others = append(others, row)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	kept, err := r.store.Only(ctx, a.any(), others)
+	if err != nil {
+		return err
+	}
+	for _, row := range others {
+		like[row] = alike{like[row].score, slices.Contains(kept, row)}
+	}
+	return nil
+}
+
 // maxAlike is how many memories are looked at closely for their meaning alone.
 const maxAlike = 12
 
 // alikeFirst moves the candidates that are most alike before those that would
 // not be looked at, and returns how many are to be looked at now.
-func alikeFirst(found []store.Candidate, alike map[int64]float64, least int) int {
-	if len(alike) == 0 || len(found) <= least {
+func alikeFirst(found []store.Candidate, like likeness, least int) int {
+	if len(like) == 0 || len(found) <= least {
 		return least
 	}
 	rest := found[least:]
 	first := slices.Clone(rest)
-	slices.SortStableFunc(first, func(x, y store.Candidate) int { return cmp.Compare(alike[y.Row], alike[x.Row]) })
+	slices.SortStableFunc(first, func(x, y store.Candidate) int { return cmp.Compare(like[y.Row].score, like[x.Row].score) })
 	first = first[:min(maxAlike, len(first))]
 	others := slices.DeleteFunc(slices.Clone(rest), func(c store.Candidate) bool { return slices.Contains(first, c) })
 	copy(rest, first)
@@ -169,8 +185,8 @@ const mostSaid = 0.4
 // or something by chance. What was at another time than the question is about
 // does not answer it, however alike it is: the words that say when are not part
 // of what is compared.
-func (r *Recall) weighMeaning(a asked, all []ranked, alike map[int64]float64) {
-	if len(alike) == 0 {
+func (r *Recall) weighMeaning(a asked, all []ranked, like likeness) {
+	if len(like) == 0 {
 		return
 	}
 	said := 0.0
@@ -179,6 +195,6 @@ func (r *Recall) weighMeaning(a asked, all []ranked, alike map[int64]float64) {
 	}
 	weight := r.fit.Weight + r.fit.Unsaid*math.Pow(1-min(said/mostSaid, 1), 2)
 	for i := range all {
-		all[i].signs[byMeaning] = weight * alike[all[i].text.Row] * a.fitting(all[i].text.CreatedAt)
+		all[i].signs[byMeaning] = weight * like[all[i].text.Row].score * a.fitting(all[i].text.CreatedAt)
 	}
 }

@@ -38,19 +38,19 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 		return f.Score/max(best, 1e-9) + timeGain*a.during(f.At)
 	}
 	slices.SortStableFunc(found, func(x, y store.Candidate) int { return cmp.Compare(first(y), first(x)) })
-	least = alikeFirst(found, like.score, least)
+	least = alikeFirst(found, like, least)
 	rows := make([]int64, len(found))
-	scores := make(map[int64]float64, len(found))
 	for i, f := range found {
-		rows[i], scores[f.Row] = f.Row, f.Score/max(best, 1e-9)
+		rows[i] = f.Row
 	}
 	texts, err := r.store.Glance(ctx, rows, least, closeBytes)
 	if err != nil {
 		return nil, err
 	}
 	// What was learned takes nobody's place among those that are looked at.
-	if n := learnedOf(texts); n > 0 && len(texts) < len(rows) {
-		more, err := r.store.Glance(ctx, rows[len(texts):], n, 0)
+	if n := learnedOf(texts); n > 0 {
+		rest := rows[slices.Index(rows, texts[len(texts)-1].Row)+1:]
+		more, err := r.store.Glance(ctx, rest, n, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -58,15 +58,18 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 	}
 	out := make([]ranked, 0, len(texts))
 	looks := r.lookAtAll(newMatcher(c, a), texts)
-	for i := range looks {
+	at := 0 // in found, which has the same order
+	for i, t := range texts {
+		for found[at].Row != t.Row {
+			at++
+		}
 		if slices.Contains(looks[i].phrases, false) {
 			continue
 		}
-		t := &texts[i]
-		out = append(out, ranked{text: t, passage: &looks[i].best, look: &looks[i], meant: like.only[t.Row]})
-		out[len(out)-1].signs[byWords] = scores[t.Row]
+		out = append(out, ranked{text: t, passage: &looks[i].best, look: &looks[i], meant: like[t.Row].only})
+		out[len(out)-1].signs[byWords] = found[at].Score / max(best, 1e-9)
 	}
-	r.weighMeaning(a, out, like.score)
+	r.weighMeaning(a, out, like)
 	judgeApart(c, a, out, r.now())
 	return inOrder(out), nil
 }
@@ -138,10 +141,13 @@ func (r *ranked) answers(a asked) bool {
 	return r.signs[byCover] >= minCover
 }
 
+// usualSigns is how many signs speak for a memory or against it, mostly.
+const usualSigns = 16
+
 // hit shows a ranked memory.
 func (r *ranked) hit() ambry.Hit {
 	t := r.text
-	why, weights := make(map[string]float64, signs), weights()
+	why, weights := make(map[string]float64, usualSigns), weights()
 	for s, v := range r.signs {
 		if v = round(weights.of(sign(s), r.short) * v); v != 0 {
 			why[names[s]] = v

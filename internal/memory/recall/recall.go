@@ -115,11 +115,11 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 
 // byIndex finds memories and looks at the best of them closely.
 func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limit int) (best []ranked, total int, err error) {
-	if err := r.weigh(ctx, &asked); err != nil {
-		return nil, 0, err
-	}
 	near := r.beginNear(ctx, asked)
-	found, total, err := r.candidates(ctx, asked, limit)
+	var found []store.Candidate
+	if err = r.weigh(ctx, &asked); err == nil {
+		found, total, err = r.candidates(ctx, asked, limit)
+	}
 	alike, nearErr := near.scores(found)
 	if err != nil {
 		return nil, 0, err

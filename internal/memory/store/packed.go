@@ -15,7 +15,7 @@ const minApart = 8
 // glances reads no further than Glance promises. Most of its time SQLite walks
 // its trees, so two connections share the rows; who has no budget is in no hurry
 // and leaves the second one to others.
-func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int) ([]Text, error) {
+func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int) ([]*Text, error) {
 	least = min(least, len(rows))
 	half := least / 2
 	if half < minApart || budget == math.MaxInt {
@@ -28,13 +28,13 @@ func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int) ([]Tex
 		return nil, err
 	}
 	type result struct {
-		texts []Text
+		texts []*Text
 		bytes int
 		err   error
 	}
 	ready := make(chan result, 1)
 	read := func() {
-		one := result{texts: make([]Text, 0, least)}
+		one := result{texts: make([]*Text, 0, least)}
 		one.err = eachGlance(first, func(g *glance) (more bool, err error) {
 			one.bytes += g.bytes()
 			one.texts, err = s.take(one.texts, g)
@@ -48,7 +48,7 @@ func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int) ([]Tex
 		go read()
 	}
 	var before *result // what the first half has, once that matters
-	out := make([]Text, 0, max(least-half, 0))
+	out := make([]*Text, 0, max(least-half, 0))
 	bytes := 0
 	second, err := glanceRows(r, rows[half:]) //nolint:rowserrcheck // eachGlance checks it
 	if err == nil {
@@ -92,8 +92,8 @@ type glance struct {
 func (g *glance) bytes() int { return len(g.packed) + len(g.note.Body.String) }
 
 // take adds what is in a row to texts.
-func (s *Store) take(texts []Text, g *glance) ([]Text, error) {
-	t := g.text
+func (s *Store) take(texts []*Text, g *glance) ([]*Text, error) {
+	t := new(g.text)
 	t.CreatedAt = sqlite.Time(g.at)
 	var err error
 	if t.Body, err = g.note.Text(); err != nil {

@@ -40,27 +40,23 @@ func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]T
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*Text, len(texts))
-	for i := range texts {
-		all[i] = &texts[i]
-	}
-	if err := s.Describe(ctx, all); err != nil {
+	if err := s.Describe(ctx, texts); err != nil {
 		return nil, err
 	}
-	kept := texts[:0]
+	out := make([]Text, 0, len(texts))
 	for _, t := range texts {
 		if t.ID != "" {
-			kept = append(kept, t)
+			out = append(out, *t)
 		}
 	}
-	return kept, nil
+	return out, nil
 }
 
 // Glance reads what is in memories by their rows, in their order: a search looks
 // at many that it does not tell of. One that was forgotten meanwhile is missing,
 // and so are those after the first least that would make it more than budget bytes
 // as they are stored.
-func (s *Store) Glance(ctx context.Context, rows []int64, least, budget int) (out []Text, err error) {
+func (s *Store) Glance(ctx context.Context, rows []int64, least, budget int) (out []*Text, err error) {
 	err = s.brief(ctx, func(r sqlite.Reader) (err error) {
 		if out, err = s.glances(r, rows, least, budget); err != nil {
 			return fmt.Errorf("read texts: %w", err)
