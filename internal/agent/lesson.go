@@ -116,10 +116,15 @@ func (t Teaching) Hook(agentID, event string) string {
 }
 
 // Quote writes a word for the shell of a system, as it is if no shell sees
-// anything in it.
+// anything in it. On Windows that is cmd, PowerShell or, for Claude Code, Git
+// Bash, which takes a backslash for an escape: paths have slashes, which all
+// three understand.
 func Quote(word, os string) string {
+	if os == "windows" {
+		word = strings.ReplaceAll(word, `\`, "/")
+	}
 	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r) || os == "windows" && r == '\\'
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%", r)
 	}
 	switch {
 	case word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0:

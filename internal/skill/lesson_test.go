@@ -101,8 +101,8 @@ func TestHooksAreQuotedForTheirShell(t *testing.T) {
 	for _, tt := range []struct{ os, program, want string }{
 		{"linux", "/opt/ambry", "/opt/ambry --home '/a b' hook x Stop"},
 		{"linux", "/it's/$HOME/ambry", `'/it'\''s/$HOME/ambry' --home '/a b' hook x Stop`},
-		{"windows", `C:\Program Files\ambry.exe`, `"C:\Program Files\ambry.exe" --home "/a b" hook x Stop`},
-		{"windows", `C:\ambry.exe`, `C:\ambry.exe --home "/a b" hook x Stop`},
+		{"windows", `C:\Program Files\ambry.exe`, `"C:/Program Files/ambry.exe" --home "/a b" hook x Stop`},
+		{"windows", `C:\ambry.exe`, `C:/ambry.exe --home "/a b" hook x Stop`},
 	} {
 		teaching := skill.Teach(agent.Home{Dir: "/home/ada", OS: tt.os}, tt.program, "--home", "/a b")
 		if got := teaching.Hook("x", "Stop"); got != tt.want {
