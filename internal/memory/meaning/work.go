@@ -28,7 +28,7 @@ func (m *Meaning) Run(ctx context.Context) {
 		if m.outdated() {
 			step = m.prepare
 		}
-		if err := m.store.Calm(ctx); err != nil {
+		if m.makeWay(ctx) != nil {
 			return
 		}
 		began := time.Now()
@@ -56,6 +56,15 @@ func (m *Meaning) Run(ctx context.Context) {
 		case <-time.After(rest):
 		}
 	}
+}
+
+// makeWay waits while something goes on that a person asked for, and gives back
+// meanwhile what the embedder can do without.
+func (m *Meaning) makeWay(ctx context.Context) error {
+	if e, ok := m.embedder.(interface{ Rest() }); ok && m.store.Busy() {
+		e.Rest()
+	}
+	return m.store.Calm(ctx)
 }
 
 // outdated reports, once, that the vectors have to be read again.

@@ -10,6 +10,13 @@ import (
 // the memory that the two need is never needed at once. It fails when ctx ends.
 func (s *Store) Calm(ctx context.Context) error { return s.busy.wait(ctx) }
 
+// Busy reports whether Calm would wait.
+func (s *Store) Busy() bool {
+	s.busy.mu.Lock()
+	defer s.busy.mu.Unlock()
+	return s.busy.n > 0
+}
+
 // busy is while something goes on.
 type busy struct {
 	mu   sync.Mutex    // guards what follows
