@@ -72,6 +72,7 @@ type segment struct {
 	footer footer
 	first  []string // term of each block
 	blocks []extent
+	places places
 }
 
 // extent is where a block of the dictionary is.
@@ -294,21 +295,32 @@ func (s *segment) blockOf(term string) int {
 }
 
 func (s *segment) list(r *room, term string) ([]posting, error) {
+	at, err := s.lookUp(term)
+	if err != nil || at.n == 0 {
+		return nil, err
+	}
+	return s.postings(r.take(at.n), at)
+}
+
+// lookUp returns where the list of a term is; it has no postings if there is none.
+func (s *segment) lookUp(term string) (at word, err error) {
+	if at, ok := s.places.get(term); ok {
+		return at, nil
+	}
 	i := s.blockOf(term)
 	if i < 0 {
-		return nil, nil
+		return word{}, nil
 	}
-	var at word
-	err := s.block(i, func(t []byte, w word) bool {
+	err = s.block(i, func(t []byte, w word) bool {
 		if string(t) == term {
 			at = w
 		}
 		return string(t) < term
 	})
-	if err != nil || at.n == 0 {
-		return nil, err
+	if err == nil {
+		s.places.put(term, at)
 	}
-	return s.postings(r.take(at.n), at)
+	return at, err
 }
 
 // postings appends the list of a word.

@@ -24,7 +24,7 @@ func lazily(text string) pattern {
 
 // FindStringSubmatch is that of the regular expression.
 func (p pattern) FindStringSubmatch(s string) []string {
-	if b := p.begins(); b != nil && b.next(s, 0) < 0 {
+	if !p.MatchString(s) { // hardly any text has one, and to see that is cheaper
 		return nil
 	}
 	return p.compiled().FindStringSubmatch(s)
