@@ -304,7 +304,8 @@ func TestClock(t *testing.T) {
 // TestSimulatedDay is a day in two minutes, or thirty hours in half an hour: the
 // clock and all long waits go faster, 20 notes and 5 searches come each second, what an agent says is read
 // every few minutes of that clock, settings change, and the runtime is killed
-// twice. In the end there is a backup of each day and everything is there once.
+// twice. In the end everything is there once, and there are backups: one of each day
+// at least, since files have the times of the clock that was not moved.
 func TestSimulatedDay(t *testing.T) {
 	lasts, fast := time.Duration(times(120, 1800))*time.Second, 720
 	if times(0, 1) == 1 {

@@ -115,7 +115,7 @@ func alone(o Options) (h home.Home, release func(), err error) {
 	var held []*home.Lock
 	release = func() {
 		for _, lock := range held {
-			lock.Release()
+			_ = lock.Release()
 		}
 	}
 	for _, path := range []string{h.Lock(), h.MemoryLock()} {

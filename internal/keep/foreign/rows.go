@@ -68,14 +68,14 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 	d.DB = db
 	rows, err := db.QueryContext(ctx, `SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'`)
 	if err != nil {
-		d.Close()
+		_ = d.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var table, column string
 		if err := rows.Scan(&table, &column); err != nil {
-			d.Close()
+			_ = d.Close()
 			return nil, fmt.Errorf("open the database: %w", err)
 		}
 		d.columns[table] = append(d.columns[table], column)
@@ -220,7 +220,7 @@ func databaseWith(path string, names []string, fits func(*database) bool) string
 			continue
 		}
 		ok := fits(d)
-		d.Close()
+		_ = d.Close()
 		if ok {
 			return c
 		}
