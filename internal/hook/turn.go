@@ -55,11 +55,20 @@ func (c *call) pendingPath() string {
 	return filepath.Join(turnsDir(c.Dir), hash(c.agent.id, c.session())+".json")
 }
 
-// began keeps what was asked until the turn ends. A turn before it that never
-// ended is kept as it is.
+// began keeps what was asked until the turn ends.
 func (c *call) began(asked string) error {
+	p, known, err := c.turn(asked)
+	if err != nil || known {
+		return err
+	}
+	return c.setPending(p)
+}
+
+// turn returns the turn that begins with what was asked, and whether that is known
+// already. A turn before it that never ended is kept as it is.
+func (c *call) turn(asked string) (p pending, known bool, err error) {
 	if c.session() == "" {
-		return errors.New("the agent names neither a session nor a directory")
+		return pending{}, false, errors.New("the agent names neither a session nor a directory")
 	}
 	old, ok := c.pending()
 	now := c.Now().UTC().Truncate(time.Millisecond)
@@ -75,16 +84,16 @@ func (c *call) began(asked string) error {
 	if ok {
 		before := old.Conversation.Conversation().Turns[0]
 		if before.ID == t.ID {
-			return nil
+			return old, true, nil
 		}
 		if old.Told == "" && now.Sub(before.At) > twice {
 			if err := keep(c.Dir, old.Conversation, c.Now()); err != nil {
-				return err
+				return pending{}, false, err
 			}
 		}
 	}
 	s := ambry.Session{Agent: c.agent.id, ID: c.session(), Cwd: c.said.cwd, Model: c.said.model}
-	return c.setPending(pending{Conversation: redact.Clean(ambry.Conversation{Session: s, Turns: []ambry.Turn{t}})})
+	return pending{Conversation: redact.Clean(ambry.Conversation{Session: s, Turns: []ambry.Turn{t}})}, false, nil
 }
 
 // pending reads the turn that the session is in.
@@ -145,11 +154,12 @@ func (c *call) end(last bool) {
 	}
 	p, ok := c.pending()
 	if asked := strings.TrimSpace(c.said.prompt); asked != "" && !(ok && p.asked() == kept(asked)) {
-		if err := c.began(asked); err != nil {
+		var err error
+		if p, _, err = c.turn(asked); err != nil {
 			c.explain("the turn is not kept: %v", err)
 			return
 		}
-		p, ok = c.pending()
+		ok = true
 	}
 	if !ok {
 		c.explain("no prompt was told of in this session, so there is no turn")
