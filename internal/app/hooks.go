@@ -25,8 +25,9 @@ func (s *service) newSpool(memory *memoryRuntime) *hook.Spool {
 	}
 }
 
-// hookWait is how long the service works on a hook. The process that the agent
-// waits for has a little more patience, see package door.
+// hookWait is how long the service works on a hook, from its call. The process that
+// the agent waits for has a little more patience, see package door: it does then
+// what the service has not done.
 const hookWait = 700 * time.Millisecond
 
 // hooks answers hooks for the processes that agents start for them: what takes such
@@ -35,18 +36,31 @@ type hooks struct{ hook hook.Hook }
 
 func (s *service) newHooks(memory *memoryRuntime) hooks {
 	return hooks{hook.Hook{
-		Dir: s.home.Hooks(), Getenv: func(string) string { return "" }, Now: time.Now, Wait: hookWait,
+		Dir: s.home.Hooks(), Getenv: func(string) string { return "" }, Wait: 2 * hookWait,
 		Find: func() (hook.Memory, string, error) { return memory, hook.Instance(s.file.PID, s.file.StartedAt), nil },
 	}}
 }
 
 // Answer answers a hook, unless that takes what only the process has that the
 // agent started.
-func (h hooks) Answer(ctx context.Context, agent, event string, said []byte) ([]byte, error) {
+func (h hooks) Answer(ctx context.Context, agent, event string, at time.Time, said []byte) ([]byte, error) {
 	if !hook.Anywhere(agent) {
 		return nil, ambry.NotFound.Errorf("the hooks of this agent are answered where it starts them")
 	}
-	return h.hook.Answer(ctx, agent, event, bytes.NewReader(said)), nil
+	if at.IsZero() {
+		at = time.Now()
+	}
+	ctx, cancel := context.WithDeadline(ctx, at.Add(hookWait))
+	defer cancel()
+	if ctx.Err() == nil { // else its process may have done all itself
+		one := h.hook
+		one.Now = func() time.Time { return at }
+		out := one.Answer(ctx, agent, event, bytes.NewReader(said))
+		if ctx.Err() == nil {
+			return out, nil
+		}
+	}
+	return nil, ambry.MemoryTimeout.Errorf("this hook was called too long ago")
 }
 
 // consenting are the scans, and with them the hooks, which need the same

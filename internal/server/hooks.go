@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 )
 
 // told is what is answered to a hook.
@@ -15,10 +16,15 @@ type told struct {
 func (s *Server) hook(ctx context.Context, in *struct {
 	Agent string          `path:"agent" maxLength:"64"`
 	Event string          `path:"event" maxLength:"64"`
+	At    int64           `query:"at" minimum:"0" doc:"When it happened, in nanoseconds since 1970; what was long ago is memory_timeout, for the caller has done it itself"`
 	Body  json.RawMessage `doc:"What the agent says to its hook"`
 },
 ) (*told, error) {
-	out, err := s.Hooks.Answer(ctx, in.Agent, in.Event, in.Body)
+	var at time.Time
+	if in.At > 0 {
+		at = time.Unix(0, in.At)
+	}
+	out, err := s.Hooks.Answer(ctx, in.Agent, in.Event, at, in.Body)
 	if err != nil {
 		return nil, err
 	}

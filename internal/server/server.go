@@ -6,6 +6,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/web"
@@ -38,8 +39,9 @@ type Scans interface {
 // Hooks answers hooks of agents.
 type Hooks interface {
 	// Answer returns what an agent is told at an event, which is one JSON document or
-	// nothing. An agent whose hooks the service cannot answer is not found.
-	Answer(ctx context.Context, agent, event string, said []byte) ([]byte, error)
+	// nothing. An agent whose hooks the service cannot answer is not found. What was
+	// long ago is memory_timeout, and so is what takes long; zero is now.
+	Answer(ctx context.Context, agent, event string, at time.Time, said []byte) ([]byte, error)
 }
 
 // Skills writes into agents' files.

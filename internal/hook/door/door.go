@@ -39,6 +39,7 @@ const (
 // Left is what is left to do when the service has not answered.
 type Left struct {
 	In   io.Reader // what the agent says
+	At   time.Time // when it said it, for the service too; zero if that was not asked
 	Slow bool      // the service is there, and was waited for long enough
 }
 
@@ -165,9 +166,10 @@ func cut(s, around string) (before, after string, found bool) {
 }
 
 // request is what the service is asked, in HTTP/1.0: it closes the connection
-// after its answer.
-func (h hook) request(s service, said []byte) []byte {
-	head := "POST " + route + h.agent + "/" + h.event + " HTTP/1.0\r\nHost: 127.0.0.1:" + strconv.Itoa(s.port) + "\r\n" +
+// after its answer. It is told when the hook was called, so that it does nothing
+// about one that was given up.
+func (h hook) request(s service, said []byte, at time.Time) []byte {
+	head := "POST " + route + h.agent + "/" + h.event + "?at=" + strconv.FormatInt(at.UnixNano(), 10) + " HTTP/1.0\r\nHost: 127.0.0.1:" + strconv.Itoa(s.port) + "\r\n" +
 		tokenHeader + ": " + s.token + "\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(said)) + "\r\n\r\n"
 	return append([]byte(head), said...)
 }
@@ -179,38 +181,39 @@ type conn interface {
 }
 
 // ask has the service answer. What it says is whole, or it has not answered.
-func (h hook) ask(c conn, s service, said []byte, until time.Time) (out string, answered, slow bool) {
-	if c.SetDeadline(until) != nil {
+func (h hook) ask(c conn, s service, said []byte, at time.Time) (out string, answered, slow bool) {
+	if c.SetDeadline(at.Add(h.patience)) != nil {
 		return "", false, false
 	}
-	_, unsent := c.Write(h.request(s, said)) // one that does not read to the end may have answered why
+	_, unsent := c.Write(h.request(s, said, at)) // one that does not read to the end may have answered why
 	data, err := io.ReadAll(io.LimitReader(c, maxAnswer+1))
 	if err != nil || len(data) > maxAnswer {
 		return "", false, errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(unsent, os.ErrDeadlineExceeded)
 	}
-	out, answered = answer(string(data))
-	return out, answered, false
+	return answer(string(data))
 }
 
 // answer reads an answer: one JSON object, or nothing at all. The object is whole,
-// since its only end of a line is its end.
-func answer(data string) (out string, ok bool) {
+// since its only end of a line is its end. Slow is what the service says of itself.
+func answer(data string) (out string, ok, slow bool) {
 	head, body, whole := cut(data, "\r\n\r\n")
 	line, _, _ := cut(head, "\r\n")
 	version, status, _ := cut(line, " ")
 	if !whole || len(version) != len("HTTP/1.0") || version[:7] != "HTTP/1." || len(status) < 3 {
-		return "", false
+		return "", false, false
 	}
 	switch status[:3] {
 	case "204":
-		return "", body == ""
+		return "", body == "", false
+	case "504":
+		return "", false, true
 	case "200":
 		object, rest, ended := cut(body, "\n")
 		if ended && rest == "" && len(object) >= 2 && object[0] == '{' && object[len(object)-1] == '}' {
-			return body, true
+			return body, true, false
 		}
 	}
-	return "", false
+	return "", false, false
 }
 
 // input is what an agent says, read once, by whoever comes first to need it.

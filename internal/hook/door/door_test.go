@@ -37,7 +37,7 @@ func newWorld(t *testing.T, answer http.HandlerFunc) *world {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		said, _ := io.ReadAll(r.Body)
 		w.mu.Lock()
-		w.asked = append(w.asked, fmt.Sprint(r.Method, " ", r.URL, " ", r.Header.Get("Content-Type"), " ", r.Header.Get(ambry.LocalTokenHeader), " ", string(said)))
+		w.asked = append(w.asked, fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.URL.Query().Has("at"), " ", r.Header.Get("Content-Type"), " ", r.Header.Get(ambry.LocalTokenHeader), " ", string(said)))
 		w.mu.Unlock()
 		answer(rw, r)
 	}))
@@ -113,7 +113,7 @@ func TestTheServiceAnswers(t *testing.T) {
 	if out, answered, _ := w.knock(prompt); out != long || !answered {
 		t.Errorf("%d bytes of %d, answered %v", len(out), len(long), answered)
 	}
-	if got, want := w.wasAsked(), []string{"POST /api/hooks/claude-code/UserPromptSubmit application/json the-token " + prompt}; !slices.Equal(got, want) {
+	if got, want := w.wasAsked(), []string{"POST /api/hooks/claude-code/UserPromptSubmit true application/json the-token " + prompt}; !slices.Equal(got, want) {
 		t.Errorf("asked was %q, want %q", got, want)
 	}
 	w = newWorld(t, says(204, ""))
@@ -248,8 +248,17 @@ func TestASilentServiceIsSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if out, answered, slow := h.ask(c, s, []byte(prompt), time.Now().Add(time.Millisecond)); out != "" || answered || !slow {
+	h.patience = time.Millisecond
+	if out, answered, slow := h.ask(c, s, []byte(prompt), time.Now()); out != "" || answered || !slow {
 		t.Errorf("%q, answered %v, slow %v", out, answered, slow)
+	}
+}
+
+func TestAServiceMaySayThatItIsSlow(t *testing.T) {
+	w := newWorld(t, says(504, `{"error":{"code":"memory_timeout"}}`))
+	before := time.Now()
+	if out, answered, left := w.knock(prompt); out != "" || answered || !left.Slow || left.At.Before(before) {
+		t.Errorf("%q, answered %v, slow %v, at %v", out, answered, left.Slow, left.At)
 	}
 }
 
@@ -306,7 +315,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("HTTP/1.1 20")
 	f.Add("SSH-2.0-x\r\n\r\n{}")
 	f.Fuzz(func(t *testing.T, data string) {
-		out, ok := answer(data)
+		out, ok, _ := answer(data)
 		if ok && (!strings.HasPrefix(data, "HTTP/1.") || !strings.HasSuffix(data, out) || out != "" && (out[0] != '{' || strings.Count(out, "\n") != 1)) {
 			t.Fatalf("%q is answered with %q", data, out)
 		}

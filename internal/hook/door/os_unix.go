@@ -41,10 +41,9 @@ func (h hook) knock(from io.Reader) (out string, answered bool, left Left) {
 	if !ok || !alive(s.pid) {
 		return "", false, Left{In: from}
 	}
-	until := time.Now().Add(h.patience)
-	in := listen(from)
-	left.In = in
-	said, ok := in.said(until)
+	in, at := listen(from), time.Now()
+	left.In, left.At = in, at
+	said, ok := in.said(at.Add(h.patience))
 	if !ok {
 		return "", false, left
 	}
@@ -53,7 +52,7 @@ func (h hook) knock(from io.Reader) (out string, answered bool, left Left) {
 		return "", false, left
 	}
 	defer c.Close()
-	out, answered, left.Slow = h.ask(c, s, said, until)
+	out, answered, left.Slow = h.ask(c, s, said, at)
 	return out, answered, left
 }
 

@@ -35,7 +35,7 @@ func atOnce() struct{} {
 	// It is done soon, and an agent that ends it need not know why.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	rest := door.Rest()
-	if Answer(context.Background(), os.Args[2:], Process{Getenv: os.Getenv, In: rest.In, Out: os.Stdout, Err: os.Stderr, Slow: rest.Slow}) {
+	if Answer(context.Background(), os.Args[2:], Process{Getenv: os.Getenv, In: rest.In, Out: os.Stdout, Err: os.Stderr, Slow: rest.Slow, At: rest.At}) {
 		os.Exit(0)
 	}
 	return struct{}{}
@@ -50,6 +50,7 @@ type Process struct {
 	Err    io.Writer
 	Wait   time.Duration // how long an agent waits at most; 0 is what is good for it
 	Slow   bool          // the service was waited for long enough; it is not asked again
+	At     time.Time     // when the service was told of the hook, if it was
 }
 
 // Answer answers the hook that args name, after "hook", and reports whether it
@@ -100,6 +101,9 @@ func (p *Process) answer(ctx context.Context, args []string, explain bool) {
 	h := hook.Hook{
 		Dir: filepath.Join(dir, home.HooksDir), Getenv: p.Getenv, Now: time.Now, Explain: say, Wait: p.Wait,
 		Find: func() (hook.Memory, string, error) { return find(dir) },
+	}
+	if !p.At.IsZero() {
+		h.Now = func() time.Time { return p.At } // what both keep is the same then
 	}
 	if p.Slow {
 		h.Find = func() (hook.Memory, string, error) {
