@@ -208,8 +208,8 @@ func (c *call) recall(asked string) string {
 		return ""
 	}
 	var text string
-	c.ask(func(m Memory) error {
-		a, err := m.Search(c.ctx, ambry.Query{
+	c.ask(func(ctx context.Context, m Memory) error {
+		a, err := m.Search(ctx, ambry.Query{
 			Query: clip(asked), Limit: limit, ContextBudget: budget, Source: c.agent.id, SessionID: c.said.session, Plain: true,
 		})
 		text = a.InjectedContext
@@ -225,8 +225,10 @@ func (c *call) recall(asked string) string {
 	return text
 }
 
-// ask asks the service, unless it is not there or was slow again and again.
-func (c *call) ask(do func(Memory) error) {
+// ask asks the service, unless it is not there or was slow again and again. It
+// gives the service up a little before the agent is let go, with which this process
+// ends: that it was slow is to be remembered.
+func (c *call) ask(do func(context.Context, Memory) error) {
 	m, instance, err := c.Find()
 	if err != nil {
 		c.explain("the service is not running: %v", err)
@@ -236,9 +238,15 @@ func (c *call) ask(do func(Memory) error) {
 		c.explain("the service failed several times; it is left alone until %s", c.breaker.Until.Format(time.TimeOnly))
 		return
 	}
-	if err := do(m); err != nil {
+	ctx := c.ctx
+	if at, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, at.Add(-time.Until(at)/8))
+		defer cancel()
+	}
+	if err := do(ctx, m); err != nil {
 		c.explain("the service: %v", err)
-		if ambry.KindOf(err) != ambry.MemoryUnavailable || c.ctx.Err() != nil {
+		if ambry.KindOf(err) != ambry.MemoryUnavailable || ctx.Err() != nil {
 			c.breaker.failed(instance)
 		}
 		return
@@ -269,8 +277,8 @@ func (c *call) begin() string {
 		return ""
 	}
 	var lines []string
-	c.ask(func(m Memory) error {
-		page, err := m.Sessions(c.ctx, ambry.SessionsQuery{Project: c.said.cwd, Page: 1})
+	c.ask(func(ctx context.Context, m Memory) error {
+		page, err := m.Sessions(ctx, ambry.SessionsQuery{Project: c.said.cwd, Page: 1})
 		for _, s := range page.Sessions {
 			old := c.Now().Sub(s.EndedAt) > beginAge
 			if s.ID == c.said.session || s.Background || s.Relation == ambry.Subagent || s.Relation == ambry.Review || old || len(lines) == beginSessions {

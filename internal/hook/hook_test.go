@@ -324,3 +324,30 @@ func TestTheDirectoryIsNotMadeByAHook(t *testing.T) {
 		t.Errorf("there is %v", files)
 	}
 }
+
+// waiting is a memory that takes all the time that it is given.
+type waiting struct {
+	broken
+	given time.Duration
+}
+
+func (w *waiting) Search(ctx context.Context, _ ambry.Query) (ambry.Answer, error) {
+	at, _ := ctx.Deadline()
+	w.given = time.Until(at)
+	return ambry.Answer{}, context.DeadlineExceeded
+}
+
+// With the agent's wait the process ends: what it has to remember of a slow service
+// it must have written by then.
+func TestASlowServiceIsRememberedBeforeTheAgentGoes(t *testing.T) {
+	w := newWorld(t)
+	slow := &waiting{}
+	w.find = func() (hook.Memory, string, error) { return slow, "1", nil }
+	w.silent("claude_code", "UserPromptSubmit", asks("s1", question))
+	if slow.given < 30*time.Minute || slow.given > 55*time.Minute {
+		t.Errorf("of an hour, the service is given %v", slow.given)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, hook.BreakerFile)); err != nil {
+		t.Error(err)
+	}
+}
