@@ -181,15 +181,20 @@ func (u Unpacker) UnpackShown(packed []byte) ([]Message, error) {
 	if err != nil {
 		return nil, sqlite.Unreadable("decode a turn", err)
 	}
-	var out []Message
-	for _, v := range root.GetArray("messages") {
+	messages := root.GetArray("messages")
+	out := make([]Message, 0, len(messages))
+	for _, v := range messages {
 		if v.GetBool("hidden") {
 			continue
 		}
 		m := Message{From: v.GetInt64("from")}
 		m.Role, m.Text = ambry.Role(v.GetStringBytes("role")), string(v.GetStringBytes("text"))
 		m.Line, m.Offset = v.GetInt("line"), v.GetInt64("offset")
-		for _, c := range v.GetArray("calls") {
+		calls := v.GetArray("calls")
+		if len(calls) > 0 {
+			m.Calls = make([]ambry.ToolCall, 0, len(calls))
+		}
+		for _, c := range calls {
 			call := ambry.ToolCall{
 				Name:  string(c.GetStringBytes("name")),
 				Input: string(c.GetStringBytes("input")), Output: string(c.GetStringBytes("output")),

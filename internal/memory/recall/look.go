@@ -54,10 +54,11 @@ func (r *Recall) lookAtAll(m *matcher, texts []*store.Text) []look {
 	}
 	var others sync.WaitGroup
 	for range min(len(texts), runtime.GOMAXPROCS(0), maxLookers) - 1 {
+		c := r.borrow()
+		other := m.with(c) // before m is used: its room changes then
 		others.Go(func() {
-			c := r.borrow()
 			defer r.cutters.Put(c)
-			read(m.with(c))
+			read(other)
 		})
 	}
 	read(m)

@@ -50,7 +50,7 @@ func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int) ([]*Te
 	var before *result // what the first half has, once that matters
 	out := make([]*Text, 0, max(least-half, 0))
 	bytes := 0
-	second, err := glanceRows(r, rows[half:]) //nolint:rowserrcheck // eachGlance checks it
+	second, err := glanceRows(r, rows[half:])
 	if err == nil {
 		err = eachGlance(second, func(g *glance) (more bool, err error) {
 			bytes += g.bytes()
