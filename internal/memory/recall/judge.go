@@ -114,14 +114,6 @@ func (a asked) during(at time.Time) float64 {
 	return 0
 }
 
-// fitting is during, and 1 at any time if the question is about none.
-func (a asked) fitting(at time.Time) float64 {
-	if a.window.From.IsZero() {
-		return 1
-	}
-	return a.during(at)
-}
-
 // recent is 1 for now and falls by half each 90 days.
 func recent(at, now time.Time) float64 {
 	days := now.Sub(at).Hours() / 24

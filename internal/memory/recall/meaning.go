@@ -184,7 +184,8 @@ const mostSaid = 0.4
 // its meaning counts: the words of a question in another language find nothing,
 // or something by chance. What was at another time than the question is about
 // does not answer it, however alike it is: the words that say when are not part
-// of what is compared.
+// of what is compared. A time at which nothing was found is one that was talked
+// about, as years of history are; then it is nothing to go by.
 func (r *Recall) weighMeaning(a asked, all []ranked, like likeness) {
 	if len(like) == 0 {
 		return
@@ -194,7 +195,15 @@ func (r *Recall) weighMeaning(a asked, all []ranked, like likeness) {
 		said = max(said, sum(all[i].look.has)/max(a.weight, 1e-9))
 	}
 	weight := r.fit.Weight + r.fit.Unsaid*math.Pow(1-min(said/mostSaid, 1), 2)
+	then := 0.0 // how near the time what was found comes
 	for i := range all {
-		all[i].signs[byMeaning] = weight * like[all[i].text.Row].score * a.fitting(all[i].text.CreatedAt)
+		then = max(then, a.during(all[i].text.CreatedAt))
+	}
+	for i := range all {
+		s := &all[i].signs[byMeaning]
+		*s = weight * like[all[i].text.Row].score
+		if then > 0 {
+			*s *= a.during(all[i].text.CreatedAt)
+		}
 	}
 }

@@ -33,4 +33,8 @@ func TestWhatIsAlikeCountsLessTheFurtherItIsFromTheTimeThatIsAsked(t *testing.T)
 	if within != 0.5 || near <= 0 || near >= within || far != 0 {
 		t.Errorf("a question about April: what was then counts %.2f, soon after %.2f, in January %.2f", within, near, far)
 	}
+	r.weighMeaning(asked{window: april}, all[2:], like)
+	if got := all[2].signs[byMeaning]; got != 0.5 {
+		t.Errorf("when nothing was said in April, what was in January counts %.2f", got)
+	}
 }
