@@ -14,7 +14,7 @@ import (
 const (
 	serviceMemory = 32 << 20
 	runtimeMemory = 76 << 20
-	besideVectors = 40 << 20 // of the runtime, when its vectors take much
+	besideVectors = 48 << 20 // of the runtime, when its vectors take much
 	limitEvery    = time.Minute
 )
 
@@ -44,8 +44,10 @@ func (s *service) memoryLimit() int64 {
 	return max(serviceMemory, 2*int64(used[0].Value.Uint64()+used[1].Value.Uint64()))
 }
 
-// memoryLimit of the runtime keeps garbage small beside the vectors. It gives the
-// built-in model's table back, too.
+// memoryLimit of the runtime keeps garbage small beside the vectors, but lets it
+// grow with them: what a question needs for a while does so, too. With an eighth
+// of them for it, a question among a million cost three times as much. The
+// built-in model's table is given back here.
 func (r *memoryHost) memoryLimit() int64 {
 	if r.rest != nil {
 		r.rest()
@@ -54,5 +56,5 @@ func (r *memoryHost) memoryLimit() int64 {
 	if r.meaning != nil {
 		n = r.meaning.Bytes()
 	}
-	return max(runtimeMemory, besideVectors+n+n/8)
+	return max(runtimeMemory, besideVectors+n+n/2)
 }
