@@ -14,22 +14,23 @@ import (
 const (
 	serviceMemory = 32 << 20
 	runtimeMemory = 76 << 20
-	besideVectors = 48 << 20 // of the runtime, when its vectors take much
+	besideVectors = 48 << 20    // of the runtime, when its vectors take much
+	limitFirst    = time.Second // after the start, when vectors are loaded; then less and less often
 	limitEvery    = time.Minute
 )
 
-// limitMemory sets the limit that it is told, now and every minute, and returns
-// what stops that. A person who has set GOMEMLIMIT knows better.
+// limitMemory sets the limit that it is told, now and in the end every minute, and
+// returns what stops that. A person who has set GOMEMLIMIT knows better.
 func limitMemory(ctx context.Context, o Options, log *slog.Logger, limit func() int64) (stop func()) {
 	if o.Getenv != nil && o.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
 	return start(ctx, "limit memory", log, func(ctx context.Context) error {
-		for ctx.Err() == nil {
+		for pause := limitFirst; ctx.Err() == nil; pause = min(2*pause, limitEvery) {
 			debug.SetMemoryLimit(limit())
 			select {
 			case <-ctx.Done():
-			case <-time.After(limitEvery):
+			case <-time.After(pause):
 			}
 		}
 		return nil
