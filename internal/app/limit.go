@@ -46,9 +46,8 @@ func (s *service) memoryLimit() int64 {
 }
 
 // memoryLimit of the runtime keeps garbage small beside the vectors, but lets it
-// grow with them: what a question needs for a while does so, too. With an eighth
-// of them for it, a question among a million cost three times as much. The
-// built-in model's table is given back here.
+// grow with them: what a question needs for a while does so, too. The built-in
+// model's table is given back here.
 func (r *memoryHost) memoryLimit() int64 {
 	if r.rest != nil {
 		r.rest()
