@@ -62,7 +62,7 @@ const floors = `
 2  hook                language redact home
 3  hook/first          language hook hook/door home
 2  agent/*             language agent edit
-2  keep/foreign        language
+2  keep/foreign        language home
 2  channel/*           language channel
 2  model/*             language model
 2  memory/document     language memory/sqlite memory/words

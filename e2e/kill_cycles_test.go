@@ -35,9 +35,6 @@ const (
 // be missing, nothing may be there twice, and the databases must be sound.
 func TestKilledAtAnyMoment(t *testing.T) {
 	cycles := 50
-	if testing.Short() {
-		cycles = 12
-	}
 	if os.Getenv("AMBRY_FAULTS") == "long" {
 		cycles = 1000
 	}

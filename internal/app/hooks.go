@@ -36,7 +36,7 @@ type hooks struct{ hook hook.Hook }
 
 func (s *service) newHooks(memory *memoryRuntime) hooks {
 	return hooks{hook.Hook{
-		Dir: s.home.Hooks(), Getenv: func(string) string { return "" }, Wait: 2 * hookWait,
+		Dir: s.home.Hooks(), Getenv: func(string) string { return "" }, Wait: 2 * hookWait, // Answer ends sooner
 		Find: func() (hook.Memory, string, error) { return memory, hook.Instance(s.file.PID, s.file.StartedAt), nil },
 	}}
 }

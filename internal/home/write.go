@@ -3,6 +3,7 @@ package home
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,6 +80,25 @@ func SyncFile(path string) error {
 		return fmt.Errorf("sync: %w", err)
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// CopyFile writes what is in the file from into the file to, which only its person
+// can read then, and puts it on the disk.
+func CopyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
 }
 
 func dropTemp(temp string, cause error) error {

@@ -129,7 +129,8 @@ func find(name string) (agent, bool) {
 }
 
 // Anywhere reports whether another process than the one that the agent has started
-// can answer its hooks: what is in its environment does not matter.
+// can answer its hooks. It cannot where a transcript is read, which the environment
+// of the agent leads to.
 func Anywhere(name string) bool {
 	a, found := find(name)
 	return found && a.transcript == nil

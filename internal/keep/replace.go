@@ -3,10 +3,10 @@ package keep
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"ambry.dev/ambry/internal/home"
@@ -27,13 +27,13 @@ func Replace(h home.Home, from string, now time.Time) (aside string, err error) 
 	})
 }
 
-// ReplaceBy is Replace by a file that make writes, whole and on the disk.
-func ReplaceBy(h home.Home, now time.Time, make func(to string) error) (aside string, err error) {
+// ReplaceBy is Replace by a file that write makes, whole and on the disk.
+func ReplaceBy(h home.Home, now time.Time, write func(to string) error) (aside string, err error) {
 	if _, err := EndReplace(h); err != nil {
 		return "", err
 	}
 	part := partOfMemory(h)
-	err = make(part)
+	err = write(part)
 	if err == nil {
 		err = os.Chtimes(part, now, now) // what was there is named after it
 	}
@@ -118,15 +118,12 @@ func putAside(file, to string) (string, error) {
 
 // copyFile makes a copy that is on the disk when it returns.
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
+	err := home.CopyFile(from, to)
+	switch {
+	case err == nil:
+		return writing(home.SyncDir(filepath.Dir(to)))
+	case errors.Is(err, syscall.ENOSPC):
+		return writing(err)
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return closeFile(out, err)
+	return err
 }

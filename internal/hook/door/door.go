@@ -109,16 +109,21 @@ func parse(data string) (s service, ok bool) {
 	pid, _ := field(data, "pid")
 	base, _ := field(data, "baseUrl")
 	s.token, _ = field(data, "localToken")
-	before, digits, ok := cut(base, "http://127.0.0.1:")
-	port, err := strconv.ParseUint(digits, 10, 16)
-	if !ok || before != "" || err != nil || port == 0 || s.token == "" {
+	if s.port, ok = Port(base); !ok || s.token == "" {
 		return service{}, false
 	}
-	s.port = int(port)
+	var err error
 	if s.pid, err = strconv.Atoi(pid); err != nil || s.pid <= 0 {
 		return service{}, false
 	}
 	return s, true
+}
+
+// Port returns that of a service of this machine, which is at http://127.0.0.1:PORT.
+func Port(base string) (int, bool) {
+	before, digits, ok := cut(base, "http://127.0.0.1:")
+	port, err := strconv.ParseUint(digits, 10, 16)
+	return int(port), ok && before == "" && err == nil && port != 0
 }
 
 // field returns the value of the first field of a name: a number, or a text that
@@ -174,21 +179,32 @@ func (h hook) request(s service, said []byte, at time.Time) []byte {
 	return append([]byte(head), said...)
 }
 
-// conn is a connection to the service.
-type conn interface {
+// Conn is a connection to the service.
+type Conn interface {
 	io.ReadWriteCloser
 	SetDeadline(at time.Time) error
 }
 
+// Exchange sends a request in HTTP/1.0 and returns all that is answered, of which it
+// reads most bytes and one more. It fails with [os.ErrDeadlineExceeded] when the
+// service took too long.
+func Exchange(c Conn, request []byte, most int64) ([]byte, error) {
+	_, unsent := c.Write(request) // one that does not read to the end may have answered why
+	data, err := io.ReadAll(io.LimitReader(c, most+1))
+	if errors.Is(unsent, os.ErrDeadlineExceeded) {
+		err = unsent
+	}
+	return data, err
+}
+
 // ask has the service answer. What it says is whole, or it has not answered.
-func (h hook) ask(c conn, s service, said []byte, at time.Time) (out string, answered, slow bool) {
+func (h hook) ask(c Conn, s service, said []byte, at time.Time) (out string, answered, slow bool) {
 	if c.SetDeadline(at.Add(h.patience)) != nil {
 		return "", false, false
 	}
-	_, unsent := c.Write(h.request(s, said, at)) // one that does not read to the end may have answered why
-	data, err := io.ReadAll(io.LimitReader(c, maxAnswer+1))
+	data, err := Exchange(c, h.request(s, said, at), maxAnswer)
 	if err != nil || len(data) > maxAnswer {
-		return "", false, errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(unsent, os.ErrDeadlineExceeded)
+		return "", false, errors.Is(err, os.ErrDeadlineExceeded)
 	}
 	return answer(string(data))
 }

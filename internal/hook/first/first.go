@@ -1,6 +1,6 @@
 // Package first answers a hook that the running service did not answer (see package
-// door), before the rest of the program is made ready: what all of Ambry sets up when a process of it begins takes longer than the hook
-// itself. Go initialises a package as soon as those that it imports are, and of
+// door), before the rest of the program is made ready: what all of Ambry sets up
+// when a process of it begins takes longer than the hook itself. Go initialises a package as soon as those that it imports are, and of
 // several the one whose path sorts first. This one imports little, so it has its
 // turn before most of what is heavy has, and a process of a hook ends there. That
 // it imports little is therefore its purpose: neither net nor net/http, and of

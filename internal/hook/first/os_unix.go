@@ -10,7 +10,7 @@ import (
 )
 
 // dial connects to a port of this machine.
-func dial(port int) (conn, error) { return door.Dial(port) }
+func dial(port int) (door.Conn, error) { return door.Dial(port) }
 
 // outliveReader makes writing to somebody who has gone an error, not our end.
 func outliveReader() { signal.Ignore(syscall.SIGPIPE) }

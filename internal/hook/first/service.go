@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/hook/door"
 )
 
 // maxAnswer is how much of an answer is read, in bytes.
@@ -31,12 +30,11 @@ type service struct {
 // newService is the service at base, such as http://127.0.0.1:4711. Another
 // machine is refused: the token goes with every request.
 func newService(base, token string) (*service, error) {
-	digits, ok := strings.CutPrefix(base, "http://127.0.0.1:")
-	port, err := strconv.ParseUint(digits, 10, 16)
-	if !ok || err != nil || port == 0 || strings.ContainsAny(token, "\r\n") {
+	port, ok := door.Port(base)
+	if !ok || strings.ContainsAny(token, "\r\n") {
 		return nil, ambry.InvalidArgument.Errorf("the address of a service is http://127.0.0.1:PORT")
 	}
-	return &service{port: int(port), token: token}, nil
+	return &service{port: port, token: token}, nil
 }
 
 // Search answers a query, best hit first.
@@ -70,12 +68,6 @@ func escape(value string) string {
 	return b.String()
 }
 
-// conn is a connection to the service.
-type conn interface {
-	io.ReadWriteCloser
-	SetDeadline(at time.Time) error
-}
-
 // ask sends a request and decodes the answer into out.
 func (s *service) ask(ctx context.Context, method, target string, in, out any) error {
 	request, err := s.request(method, target, in)
@@ -92,10 +84,8 @@ func (s *service) ask(ctx context.Context, method, target string, in, out any) e
 			return fmt.Errorf("ask the service: %w", err)
 		}
 	}
-	// One that does not read to the end may have answered why.
-	_, unsent := c.Write(request)
-	data, err := io.ReadAll(io.LimitReader(c, maxAnswer+1))
-	switch err := errors.Join(unsent, err); {
+	data, err := door.Exchange(c, request, maxAnswer)
+	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return context.DeadlineExceeded
 	case len(data) == 0:

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/url"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"ambry.dev/ambry/internal/home"
 )
 
 // database is the database of another program, opened so that nothing of it is
@@ -50,7 +51,7 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 			return nil, err
 		}
 		to := filepath.Join(d.scratch, "copy.db")
-		if err := errors.Join(copyFile(path, to), copyFile(path+"-wal", to+"-wal")); err != nil {
+		if err := errors.Join(home.CopyFile(path, to), home.CopyFile(path+"-wal", to+"-wal")); err != nil {
 			return nil, errors.Join(fmt.Errorf("copy the database: %w", err), os.RemoveAll(d.scratch))
 		}
 		path = to
@@ -87,20 +88,6 @@ func openDatabase(ctx context.Context, path string) (*database, error) {
 func holds(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Size() > 0
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
 
 // has reports whether a table has these columns.

@@ -40,11 +40,11 @@ func Backup(ctx context.Context, path, dir string, at time.Time) (ambry.BackupMa
 	}
 	name := dailyPrefix + at.Format(backupTime) + backupSuffix
 	to := filepath.Join(dir, name)
-	if err := copyTo(ctx, path, to+partSuffix); err != nil {
-		_ = os.Remove(to + partSuffix)
-		return ambry.BackupMade{}, err
+	err := copyTo(ctx, path, to+partSuffix)
+	if err == nil {
+		err = nameBackup(to)
 	}
-	if err := nameBackup(to); err != nil {
+	if err != nil {
 		_ = os.Remove(to + partSuffix)
 		return ambry.BackupMade{}, err
 	}

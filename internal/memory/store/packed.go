@@ -74,9 +74,6 @@ func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int) ([]*Te
 	if err == nil {
 		err = before.err
 	}
-	if half == 0 {
-		return out, err
-	}
 	return append(before.texts, out...), err
 }
 
