@@ -170,7 +170,7 @@ func (p *program) open(ctx context.Context, log *slog.Logger) (*account.Issuer, 
 	if err != nil {
 		return nil, nil, err
 	}
-	lock, err := home.Acquire(h.Lock())
+	lock, err := home.AcquireSoon(ctx, h.Lock())
 	if err != nil {
 		return nil, nil, fmt.Errorf("another one serves this directory, or it cannot be locked: %w", err)
 	}

@@ -84,7 +84,7 @@ func PruneBackups(o Options) ([]ambry.BackupMade, error) {
 // place of the memory. It returns which one, and where what was there is now. The
 // service must not run.
 func RestoreMemory(ctx context.Context, o Options, file string) (from, aside string, err error) {
-	h, release, err := alone(o)
+	h, release, err := alone(ctx, o)
 	if err != nil {
 		return "", "", err
 	}
@@ -107,7 +107,7 @@ func RestoreMemory(ctx context.Context, o Options, file string) (from, aside str
 }
 
 // alone opens the home so that no service can run on it until release is called.
-func alone(o Options) (h home.Home, release func(), err error) {
+func alone(ctx context.Context, o Options) (h home.Home, release func(), err error) {
 	home.Umask()
 	if h, err = home.Open(o.Home); err != nil {
 		return h, nil, err
@@ -119,7 +119,7 @@ func alone(o Options) (h home.Home, release func(), err error) {
 		}
 	}
 	for _, path := range []string{h.Lock(), h.MemoryLock()} {
-		lock, err := home.Acquire(path)
+		lock, err := home.AcquireSoon(ctx, path)
 		if errors.Is(err, home.ErrLocked) {
 			err = ambry.Conflict.Errorf(`the service is running; "ambry stop" ends it`)
 		}
@@ -139,7 +139,7 @@ func MendMemory(ctx context.Context, o Options) (indexes []string, aside string,
 	if _, _, err := CheckMemory(ctx, o, ""); !sqlite.Damaged(err) {
 		return nil, "", err
 	}
-	h, release, err := alone(o)
+	h, release, err := alone(ctx, o)
 	if err != nil {
 		return nil, "", err
 	}

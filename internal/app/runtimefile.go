@@ -40,11 +40,10 @@ const (
 // claim takes the lock of the home. If another service holds it, that one is
 // told to end (with replace) or is the error.
 func claim(ctx context.Context, h home.Home, replace bool) (*home.Lock, error) {
-	lock, err := home.Acquire(h.Lock())
+	lock, rt, err := lockOrOther(ctx, h)
 	if !errors.Is(err, home.ErrLocked) {
 		return lock, err
 	}
-	rt := waitForOther(ctx, h)
 	if !replace {
 		return nil, &RunningError{BaseURL: rt.BaseURL}
 	}
@@ -59,20 +58,26 @@ func claim(ctx context.Context, h home.Home, replace bool) (*home.Lock, error) {
 	return home.AcquireWithin(ctx, h.Lock())
 }
 
-// waitForOther returns the runtime file of the service that holds the lock,
-// once that service answers; it may be just starting. The zero value means that
-// it did not answer in time.
-func waitForOther(ctx context.Context, h home.Home) ambry.RuntimeFile {
-	ctx, cancel := context.WithTimeout(ctx, otherAnswers)
+// lockOrOther takes the lock of the home, or returns [home.ErrLocked] and the
+// runtime file of the service that holds it, once that answers: it may be just
+// starting. It may as well be just ending, and a process that was killed answers
+// no more a while before the system lets go of its lock, so the lock is tried
+// again all the time. No address means that there was neither in time.
+func lockOrOther(ctx context.Context, h home.Home) (*home.Lock, ambry.RuntimeFile, error) {
+	within, cancel := context.WithTimeout(ctx, otherAnswers)
 	defer cancel()
 	for {
-		if c, rt, err := client.Find(ctx, h.Dir()); err == nil {
+		lock, err := home.Acquire(h.Lock())
+		if !errors.Is(err, home.ErrLocked) {
+			return lock, ambry.RuntimeFile{}, err
+		}
+		if c, rt, err := client.Find(within, h.Dir()); err == nil {
 			c.Close()
-			return rt
+			return nil, rt, home.ErrLocked
 		}
 		select {
-		case <-ctx.Done():
-			return ambry.RuntimeFile{}
+		case <-within.Done():
+			return nil, ambry.RuntimeFile{}, err
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

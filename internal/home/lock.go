@@ -51,6 +51,18 @@ func AcquireWithin(ctx context.Context, path string) (*Lock, error) {
 	}
 }
 
+// lettingGo is how long the lock of a process that was killed may outlive what can
+// be seen of it: its threads end one after the other.
+const lettingGo = time.Second
+
+// AcquireSoon takes the lock at path for a start that may follow the end of
+// another at once: [ErrLocked] means that somebody held it for a second.
+func AcquireSoon(ctx context.Context, path string) (*Lock, error) {
+	ctx, cancel := context.WithTimeout(ctx, lettingGo)
+	defer cancel()
+	return AcquireWithin(ctx, path)
+}
+
 // Release lets go of the lock. Releasing twice does no harm.
 func (l *Lock) Release() error {
 	if err := l.file.Unlock(); err != nil {
