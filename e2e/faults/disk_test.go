@@ -133,11 +133,19 @@ func TestFullDiskCostsNothing(t *testing.T) {
 	if kinds := refusals(t, s, l); kinds[ambry.StorageFull]+kinds[ambry.MemoryUnavailable] == 0 {
 		t.Errorf("a full disk refuses nothing: %v", kinds)
 	}
-	before := usageOf(s.runtime()).cpu + usageOf(s.cmd.Process.Pid).cpu
-	const watched = 5 * time.Second
-	time.Sleep(watched)
-	if used := usageOf(s.runtime()).cpu + usageOf(s.cmd.Process.Pid).cpu - before; used > watched/20 {
-		t.Errorf("it used %v in %v while nothing could be written", used, watched)
+	const watched, mostWindows, most = 5 * time.Second, 10, 5 * time.Second / 20
+	cpu := func() time.Duration { return usageOf(s.runtime()).cpu + usageOf(s.cmd.Process.Pid).cpu }
+	var used []time.Duration
+	for quiet := 0; quiet < 3; { // at first it learns from what had room
+		if len(used) == mostWindows {
+			t.Fatalf("it used %v, each in %v, while nothing could be written", used, watched)
+		}
+		before := cpu()
+		time.Sleep(watched)
+		used = append(used, cpu()-before)
+		if quiet++; used[len(used)-1] > most {
+			quiet = 0
+		}
 	}
 	if n := missing(t, s, l.seen()); n > 0 {
 		t.Errorf("%d notes cannot be read", n)
