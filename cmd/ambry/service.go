@@ -53,35 +53,38 @@ func (p *program) start(ctx context.Context, dir string) (*client.Client, error)
 		return nil, fmt.Errorf("start the service: %w", err)
 	}
 	defer printed.Close()
-	cmd := exec.Command(exe, "serve", "--home", h.Dir())
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = h.Dir(), printed, printed, detached()
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the service: %w", err)
+	launch := func() (<-chan error, error) {
+		cmd := exec.Command(exe, "serve", "--home", h.Dir())
+		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = h.Dir(), printed, printed, detached()
+		if err := cmd.Start(); err != nil {
+			return nil, fmt.Errorf("start the service: %w", err)
+		}
+		exited := make(chan error, 1)
+		go func() { exited <- cmd.Wait() }() // ends with the service, or with us
+		return exited, nil
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }() // ends with the service, or with us
-
 	ctx, cancel := context.WithTimeoutCause(ctx, startWait, errSlowStart)
 	defer cancel()
-	return waitForStart(ctx, h.Dir(), exited, func() error { return refusal(printed, begin) })
+	return waitForStart(ctx, h.Dir(), launch, func() error { return refusal(printed, begin) })
 }
 
 var errSlowStart = fmt.Errorf("the service does not answer after %v", startWait)
 
-// waitForStart polls until a service answers. One that exits without an error
-// leaves the home to another, which is about to answer.
-func waitForStart(ctx context.Context, dir string, exited <-chan error, why func() error) (*client.Client, error) {
-	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		c, _, err := client.Find(ctx, dir)
-		if err == nil {
+// waitForStart launches a service and polls until one answers. One that exits
+// without an error leaves the home to another, which is about to answer; or it is
+// about to end, and then the next one that is launched has the home.
+func waitForStart(ctx context.Context, dir string, launch func() (<-chan error, error), why func() error) (*client.Client, error) {
+	exited, err := launch()
+	for pause := 2 * time.Millisecond; err == nil; pause = min(2*pause, 100*time.Millisecond) {
+		if c, _, err := client.Find(ctx, dir); err == nil {
 			return c, nil
 		}
 		select {
-		case err := <-exited:
-			if err != nil {
+		case failed := <-exited:
+			if failed != nil {
 				return nil, why()
 			}
-			exited = nil
+			exited, err = launch()
 		case <-time.After(pause):
 		case <-ctx.Done():
 			if cause := context.Cause(ctx); errors.Is(cause, errSlowStart) {
@@ -90,6 +93,7 @@ func waitForStart(ctx context.Context, dir string, exited <-chan error, why func
 			return nil, ctx.Err()
 		}
 	}
+	return nil, err
 }
 
 // openStartLog opens the file that takes what services print, and says where

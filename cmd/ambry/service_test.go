@@ -13,40 +13,52 @@ import (
 )
 
 func TestWaitForStart(t *testing.T) {
-	ended := func(err error) <-chan error {
-		c := make(chan error, 1)
-		c <- err
-		return c
+	// launches are services that exit with these errors, and then one that goes on.
+	launches := func(ends ...error) func() (<-chan error, error) {
+		return func() (<-chan error, error) {
+			c := make(chan error, 1)
+			if len(ends) > 0 {
+				c <- ends[0]
+				ends = ends[1:]
+			}
+			return c, nil
+		}
 	}
 	why := func() error { return errors.New("the reason") }
 	t.Run("it answers", func(t *testing.T) {
-		c, err := waitForStart(t.Context(), fakeService(t, nil).home, make(chan error), why)
+		c, err := waitForStart(t.Context(), fakeService(t, nil).home, launches(), why)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Close()
 	})
-	t.Run("it ended, and another one answers later", func(t *testing.T) {
+	t.Run("others have the home until the third is launched", func(t *testing.T) {
 		s := fakeService(t, nil)
 		path := filepath.Join(s.home, "runtime.json")
 		if err := os.Rename(path, path+".late"); err != nil {
 			t.Fatal(err)
 		}
-		exited := ended(nil)
-		go func() {
-			for len(exited) > 0 {
-				time.Sleep(time.Millisecond)
+		launch, launched := launches(nil, nil), 0
+		c, err := waitForStart(t.Context(), s.home, func() (<-chan error, error) {
+			if launched++; launched == 3 {
+				_ = os.Rename(path+".late", path)
 			}
-			_ = os.Rename(path+".late", path)
-		}()
-		c, err := waitForStart(t.Context(), s.home, exited, why)
+			return launch()
+		}, why)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.Close()
 	})
+	t.Run("it cannot be launched", func(t *testing.T) {
+		failed := errors.New("no such program")
+		_, err := waitForStart(t.Context(), t.TempDir(), func() (<-chan error, error) { return nil, failed }, why)
+		if !errors.Is(err, failed) {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("it failed", func(t *testing.T) {
-		_, err := waitForStart(t.Context(), t.TempDir(), ended(errors.New("exit status 1")), why)
+		_, err := waitForStart(t.Context(), t.TempDir(), launches(errors.New("exit status 1")), why)
 		if err == nil || err.Error() != "the reason" {
 			t.Errorf("got %v", err)
 		}
@@ -54,7 +66,7 @@ func TestWaitForStart(t *testing.T) {
 	t.Run("it is slow", func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errSlowStart)
 		defer cancel()
-		_, err := waitForStart(ctx, t.TempDir(), make(chan error), why)
+		_, err := waitForStart(ctx, t.TempDir(), launches(), why)
 		if !errors.Is(err, errSlowStart) || len(describe(err).Hints) == 0 {
 			t.Errorf("got %v", err)
 		}
@@ -62,7 +74,7 @@ func TestWaitForStart(t *testing.T) {
 	t.Run("the person stops", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := waitForStart(ctx, t.TempDir(), make(chan error), why); !errors.Is(err, context.Canceled) {
+		if _, err := waitForStart(ctx, t.TempDir(), launches(), why); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
