@@ -51,6 +51,7 @@ vet: vet-here
 
 vet-here:
 	go vet ./...
+	go vet -tags faults ./e2e/faults
 
 lint: ## golangci-lint; the first build of it takes minutes
 	$(TOOL) golangci-lint run
@@ -68,10 +69,13 @@ fresh: ## generated files are as `make gen` would write them
 vuln: ## known vulnerabilities that our code can reach
 	@scripts/vuln.sh
 
-test: check e2e-short ## check and the short end-to-end scenarios; what CI runs
+test: check e2e-short faults-short ## check, the short end-to-end scenarios and faults; what CI runs
 
 e2e-short:
 	scripts/gotest.sh -short -count=1 ./e2e/...
+
+faults-short: ## as faults, but only counted; skips what cannot be done here
+	scripts/gotest.sh -tags faults -count=1 -timeout 60m ./e2e/faults
 
 e2e: ## all end-to-end scenarios, with the real binary
 	scripts/gotest.sh -count=1 ./e2e/...

@@ -22,7 +22,7 @@ import (
 // tmpfs mounts a small disk in memory.
 func tmpfs(t *testing.T, mib int) string {
 	t.Helper()
-	needRoot(t)
+	needDisks(t)
 	dir := filepath.Join(t.TempDir(), "disk")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)

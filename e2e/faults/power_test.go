@@ -19,7 +19,7 @@ import (
 // that was acknowledged before must be there. A program that does not wait for
 // the disk must lose some, or the test sees nothing.
 func TestPowerCut(t *testing.T) {
-	needRoot(t)
+	needDisks(t)
 	lost, written := cuts(t, ambryPath, times(20, 200))
 	t.Logf("%d notes were acknowledged, %d lost", written, lost)
 	if lost > 0 {

@@ -63,13 +63,41 @@ func times(quick, long int) int {
 	return quick
 }
 
-// needRoot skips tests that mount disks.
+// needRoot skips tests of what only root can do.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can mount disks")
+		t.Skip("only root can do this")
 	}
 }
+
+// needDisks skips tests that mount disks where root cannot: in most containers.
+func needDisks(t *testing.T) {
+	t.Helper()
+	needRoot(t)
+	if err := mountable(); err != nil {
+		t.Skip("no disk can be mounted here: ", err)
+	}
+}
+
+// mountable tries to mount a disk that is a file.
+var mountable = sync.OnceValue(func() error {
+	dir, err := os.MkdirTemp("", "ambry-faults-mount")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	disk := filepath.Join(dir, "disk")
+	if err := os.WriteFile(disk, make([]byte, 1<<20), 0o600); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"mkfs.ext4", "-q", disk}, {"mount", "-o", "loop", disk, dir}, {"umount", dir}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", args[0], err, out)
+		}
+	}
+	return nil
+})
 
 // command runs a program of the system; that it fails ends the test.
 func command(t *testing.T, name string, args ...string) {
