@@ -164,8 +164,9 @@ func (u Unpacker) Unpack(packed []byte) (Body, error) {
 }
 
 // UnpackShown is unpack for a search, which looks at many turns and at few of
-// their fields: the visible messages with their role, texts, calls and places.
-func (u Unpacker) UnpackShown(packed []byte) ([]Message, error) {
+// their fields: it returns what as makes of the visible messages, which have their
+// role, texts, calls and places.
+func UnpackShown[T any](u Unpacker, packed []byte, as func(Message) T) ([]T, error) {
 	buffer := u.buffers.Get().(*[]byte)
 	encoded, err := u.zstd.DecodeAll(packed, (*buffer)[:0])
 	if err != nil {
@@ -182,7 +183,7 @@ func (u Unpacker) UnpackShown(packed []byte) ([]Message, error) {
 		return nil, sqlite.Unreadable("decode a turn", err)
 	}
 	messages := root.GetArray("messages")
-	out := make([]Message, 0, len(messages))
+	out := make([]T, 0, len(messages))
 	for _, v := range messages {
 		if v.GetBool("hidden") {
 			continue
@@ -205,7 +206,7 @@ func (u Unpacker) UnpackShown(packed []byte) ([]Message, error) {
 			}
 			m.Calls = append(m.Calls, call)
 		}
-		out = append(out, m)
+		out = append(out, as(m))
 	}
 	return out, nil
 }

@@ -204,7 +204,7 @@ func within(list []posting, from, to uint32) []posting {
 	return list[first:last]
 }
 
-// top keeps the best hits; the worst of them is the first.
+// top keeps the best hits; when there are enough, the worst of them is the first.
 type top struct {
 	limit int
 	hits  []Hit
@@ -214,23 +214,19 @@ type top struct {
 func (t *top) Len() int           { return len(t.hits) }
 func (t *top) Less(i, j int) bool { return t.hits[j].better(t.hits[i]) }
 func (t *top) Swap(i, j int)      { t.hits[i], t.hits[j] = t.hits[j], t.hits[i] }
-func (t *top) Push(h any)         { t.hits = append(t.hits, h.(Hit)) }
+func (t *top) Push(any)           { panic("top: never asked for") }
 func (t *top) Pop() any           { panic("top: never asked for") }
 
 func (t *top) offer(h Hit) {
 	switch {
 	case len(t.hits) < t.limit:
-		heap.Push(t, h)
-		t.raise()
+		if t.hits = append(t.hits, h); len(t.hits) == t.limit {
+			heap.Init(t)
+			t.least = t.hits[0].Score
+		}
 	case t.limit > 0 && h.better(t.hits[0]):
 		t.hits[0] = h
 		heap.Fix(t, 0)
-		t.raise()
-	}
-}
-
-func (t *top) raise() {
-	if len(t.hits) == t.limit {
 		t.least = t.hits[0].Score
 	}
 }

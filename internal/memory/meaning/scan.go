@@ -177,11 +177,16 @@ func (x *index) measure(signs []uint64, f *filter, all []uint16) [scripts][]int 
 		for i := range counts[w] {
 			counts[w][i] = make([]int, x.words()*64+1)
 		}
-		wait.Go(func() {
+		measure := func() {
 			for n := w; n < len(x.slabs); n += workers {
 				x.measureSlab(x.slabs[n], signs, f, all[n*slabRows:(n+1)*slabRows], &counts[w])
 			}
-		})
+		}
+		if w < workers-1 {
+			wait.Go(measure)
+		} else {
+			measure()
+		}
 	}
 	wait.Wait()
 	for _, c := range counts[1:] {

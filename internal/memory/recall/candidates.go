@@ -15,7 +15,7 @@ func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]store.Ca
 	if len(a.units) == 0 && len(a.prefix) == 0 && a.unfiltered() && a.window.From.IsZero() {
 		return nil, 0, nil
 	}
-	found := pool{best: make([]store.Candidate, 0, maxCandidates), known: make(map[int64]bool, maxCandidates)}
+	found := pool{best: make([]store.Candidate, 0, maxCandidates+maxNear), known: make(map[int64]bool, maxCandidates)}
 	if a.window.Days() > 0 {
 		m := a.any()
 		m.During = store.Days{From: a.window.From, To: a.window.To}

@@ -61,7 +61,12 @@ func fenced(sections []ambry.Section) (string, int) {
 	if len(sections) == 0 {
 		return "", 0
 	}
+	size := len(fenceOpen) + len(fenceClose)
+	for _, s := range sections {
+		size += len(s.Content)
+	}
 	var out strings.Builder
+	out.Grow(size)
 	out.WriteString(fenceOpen)
 	for _, s := range sections {
 		out.WriteString(s.Content)

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -167,13 +166,19 @@ func alikeFirst(found []store.Candidate, like likeness, least int) int {
 		return least
 	}
 	rest := found[least:]
-	first := slices.Clone(rest)
-	slices.SortStableFunc(first, func(x, y store.Candidate) int { return cmp.Compare(like[y.Row].score, like[x.Row].score) })
-	first = first[:min(maxAlike, len(first))]
-	others := slices.DeleteFunc(slices.Clone(rest), func(c store.Candidate) bool { return slices.Contains(first, c) })
-	copy(rest, first)
-	copy(rest[len(first):], others)
-	return least + len(first)
+	n := min(maxAlike, len(rest))
+	for i := range n {
+		best, score := i, like[rest[i].Row].score
+		for j := i + 1; j < len(rest); j++ {
+			if s := like[rest[j].Row].score; s > score {
+				best, score = j, s
+			}
+		}
+		next := rest[best]
+		copy(rest[i+1:best+1], rest[i:best]) // the others stay in their order
+		rest[i] = next
+	}
+	return least + n
 }
 
 // mostSaid is the share of a question that is enough for its words to count alone,

@@ -1,6 +1,9 @@
 package recall
 
 import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,5 +39,34 @@ func TestWhatIsAlikeCountsLessTheFurtherItIsFromTheTimeThatIsAsked(t *testing.T)
 	r.weighMeaning(asked{window: april}, all[2:], like)
 	if got := all[2].signs[byMeaning]; got != 0.5 {
 		t.Errorf("when nothing was said in April, what was in January counts %.2f", got)
+	}
+}
+
+// TestThoseThatAreMostAlikeAreLookedAtToo compares the order with what sorting
+// comes to.
+func TestThoseThatAreMostAlikeAreLookedAtToo(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := range 60 {
+		found, like := make([]store.Candidate, n), likeness{}
+		for i := range found {
+			found[i].Row = int64(i)
+			if random.IntN(3) > 0 {
+				like[int64(i)] = alike{score: float64(random.IntN(5)) / 5} // many are the same
+			}
+		}
+		const least = 7
+		looked := min(n, least)
+		order := slices.Clone(found)
+		if len(like) > 0 && n > least {
+			slices.SortStableFunc(order[least:], func(x, y store.Candidate) int { return cmp.Compare(like[y.Row].score, like[x.Row].score) })
+			looked = min(n, least+maxAlike)
+			slices.SortFunc(order[looked:], func(x, y store.Candidate) int { return cmp.Compare(x.Row, y.Row) })
+		}
+		if got := min(n, alikeFirst(found, like, least)); got != looked {
+			t.Errorf("of %d, %d are looked at, not %d", n, got, looked)
+		}
+		if !slices.Equal(found, order) {
+			t.Errorf("%d are in the order\n%v, not\n%v", n, found, order)
+		}
 	}
 }

@@ -147,6 +147,9 @@ func (s *Store) record(calls []Call) error {
 				return err
 			}
 		}
+		if err := t.countUses(rows); err != nil {
+			return err
+		}
 		return t.pruneLog()
 	})
 	if err != nil && !errors.Is(err, sqlite.ErrClosed) {

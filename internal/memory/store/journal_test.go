@@ -173,6 +173,48 @@ func noteFor(t *testing.T, s *Store) string {
 	return m.ID
 }
 
+// TestUsesAreCountedForEachCall shows one memory for several calls that are
+// written together, among them one that failed and one that shows what is not there.
+func TestUsesAreCountedForEachCall(t *testing.T) {
+	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "memory.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m, err := s.Add(t.Context(), ambry.Note{Content: "it is shown"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, c := range []struct {
+		tool, id string
+		injected bool
+		failed   ambry.Kind
+	}{
+		{ambry.ToolSearch, m.ID, true, ""},
+		{ambry.ToolTurnStart, m.ID, true, ""},
+		{ambry.ToolSearch, "memory_of_nobody", true, ""},
+		{ambry.ToolSearch, m.ID, true, ""},
+		{ambry.ToolSearch, m.ID, false, ""},
+		{ambry.ToolSearch, m.ID, true, ambry.MemoryTimeout},
+		{ambry.ToolGet, m.ID, true, ""},
+	} {
+		s.Record(func() Call {
+			return Call{ID: fmt.Sprint(i), Tool: c.tool, At: at.Add(-time.Duration(i) * time.Hour), Output: ambry.LoggedAnswer{
+				Error: c.failed, Hits: []ambry.LoggedHit{{ID: c.id, Score: 1, Injected: c.injected}},
+			}}
+		})
+	}
+	if err := s.journal.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var shown, last, rows int64
+	err = s.readers.Reader(t.Context()).Row(`SELECT sum(shown), max(last_at), count(*) FROM uses`).Scan(&shown, &last, &rows)
+	if err != nil || shown != 3 || last != at.UnixMilli() || rows != 1 {
+		t.Errorf("shown %d times, last at %d, in %d rows, error %v", shown, last, rows, err)
+	}
+}
+
 func TestLongInputIsNotLogged(t *testing.T) {
 	c := call("x", time.Now())()
 	c.Input = ambry.Query{Query: strings.Repeat("long ", maxInputLog)}

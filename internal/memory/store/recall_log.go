@@ -62,34 +62,48 @@ func (t *tx) record(c callRow) error {
 	if err != nil {
 		return fmt.Errorf("count a call: %w", err)
 	}
-	if c.Tool != ambry.ToolSearch && c.Tool != ambry.ToolTurnStart || c.Output.Error != "" {
+	if !c.searched() {
 		return nil
 	}
-	return t.recordHits(at, c.Output.Hits)
-}
-
-// recordHits counts a search, and the memories that it put into a context.
-func (t *tx) recordHits(at int64, hits []ambry.LoggedHit) error {
 	best, found := 0.0, 0
-	if len(hits) > 0 {
+	if hits := c.Output.Hits; len(hits) > 0 {
 		best, found = hits[0].Score, 1
 	}
-	err := t.exec(`INSERT INTO recall_day (day, n, hits, score) VALUES (?, 1, ?, ?)
+	err = t.exec(`INSERT INTO recall_day (day, n, hits, score) VALUES (?, 1, ?, ?)
 		ON CONFLICT DO UPDATE SET n = n + 1, hits = hits + excluded.hits, score = score + excluded.score`, tables.DayOf(at), found, best)
-	if err != nil {
-		return fmt.Errorf("count a search: %w", err)
-	}
-	for _, h := range hits {
-		if !h.Injected {
+	return sqlite.Wrapf(err, "count a search")
+}
+
+// searched reports whether a call was answered with what was found.
+func (c Call) searched() bool {
+	return (c.Tool == ambry.ToolSearch || c.Tool == ambry.ToolTurnStart) && c.Output.Error == ""
+}
+
+// countUses counts the memories that calls put into a context. There are ten for a
+// call, so all are written by one statement.
+func (t *tx) countUses(calls []callRow) error {
+	var uses [][2]any
+	for _, c := range calls {
+		if !c.searched() {
 			continue
 		}
-		err := t.exec(`INSERT INTO uses (memory, shown, last_at) SELECT id, 1, ?2 FROM memory WHERE public = ?1
-			ON CONFLICT DO UPDATE SET shown = shown + 1, last_at = max(last_at, excluded.last_at)`, h.ID, at)
-		if err != nil {
-			return fmt.Errorf("count a use: %w", err)
+		for _, h := range c.Output.Hits {
+			if h.Injected {
+				uses = append(uses, [2]any{h.ID, sqlite.Millis(c.At)})
+			}
 		}
 	}
-	return nil
+	if len(uses) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(uses)
+	if err != nil {
+		return fmt.Errorf("count uses: %w", err)
+	}
+	err = t.exec(`INSERT INTO uses (memory, shown, last_at)
+		SELECT m.id, 1, j.value ->> 1 FROM json_each(?) AS j CROSS JOIN memory AS m WHERE m.public = j.value ->> 0
+		ON CONFLICT DO UPDATE SET shown = shown + 1, last_at = max(last_at, excluded.last_at)`, string(data))
+	return sqlite.Wrapf(err, "count uses")
 }
 
 func (t *tx) tallyCalls(tool string, agent, n, bytes int64) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/tables"
 )
@@ -146,13 +147,7 @@ func (t *Text) locate(r sqlite.Reader, turn int64) error {
 
 // said returns the visible messages of a turn.
 func (s *Store) said(packed []byte) ([]Said, error) {
-	shown, err := s.unpacker.UnpackShown(packed)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Said, len(shown))
-	for i, m := range shown {
-		out[i] = Said{Role: m.Role, Text: m.Text, Calls: m.Calls, Source: ambry.Source{Line: m.Line, Offset: m.Offset}, from: m.From}
-	}
-	return out, nil
+	return document.UnpackShown(s.unpacker, packed, func(m document.Message) Said {
+		return Said{Role: m.Role, Text: m.Text, Calls: m.Calls, Source: ambry.Source{Line: m.Line, Offset: m.Offset}, from: m.From}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/document"
 	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/tables"
 )
@@ -106,12 +107,9 @@ func (s *Store) lessons(rows *sql.Rows, budget int) ([]Lesson, error) {
 			return nil, err
 		}
 		l.At = sqlite.Time(at)
-		shown, err := s.unpacker.UnpackShown(packed)
-		if err != nil {
+		var err error
+		if l.Messages, err = document.UnpackShown(s.unpacker, packed, func(m document.Message) ambry.Message { return m.Message }); err != nil {
 			return nil, err
-		}
-		for _, m := range shown {
-			l.Messages = append(l.Messages, m.Message)
 		}
 		out = append(out, l)
 		if budget -= len(packed); budget < 0 {

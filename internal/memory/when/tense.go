@@ -13,7 +13,8 @@ const (
 var (
 	past    = lazily(pastText)
 	present = lazily(presentText)
-	asks    = lazily(`(?i)^\W*(when|since when|until when|wann|seit wann|bis wann)\b|\b(what|which) (date|day|month|year|time)\b|\bhow long ago\b|\bhow long\b|什么时候|何时|几号|几月|哪天|哪一天|多久|いつ|何月|何日`)
+	asksFor = lazily(`(?i)^\W*(when|since when|until when|wann|seit wann|bis wann)\b`)
+	asks    = lazily(`(?i)\b(what|which) (date|day|month|year|time)\b|\bhow long ago\b|\bhow long\b|什么时候|何时|几号|几月|哪天|哪一天|多久|いつ|何月|何日`)
 	tells   = lazily(tellsText)
 	changes = lazily(changesText)
 )
@@ -31,7 +32,7 @@ func TenseOf(question string) Tense {
 }
 
 // Asks reports whether a question is for a time.
-func Asks(question string) bool { return asks.MatchString(question) }
+func Asks(question string) bool { return asksFor.MatchString(question) || asks.MatchString(question) }
 
 // Told reports whether a text names a time.
 func Told(text string) bool { return tells.MatchString(text) }

@@ -139,7 +139,10 @@ func TestChanged(t *testing.T) {
 }
 
 func TestAsksAndTold(t *testing.T) {
-	for text, want := range map[string]bool{"when did it break": true, "什么时候修好的": true, "wann war das": true, "いつ直した": true, "what broke": false} {
+	for text, want := range map[string]bool{
+		"when did it break": true, "什么时候修好的": true, "wann war das": true, "いつ直した": true, "what broke": false,
+		"¿ Since when is it red?": true, "and tell me what day it broke": true, "tell me when it broke": false, "whenever it broke": false,
+	} {
 		if got := when.Asks(text); got != want {
 			t.Errorf("asks %q: got %v", text, got)
 		}
