@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Columns is how many texts a document has.
@@ -38,6 +39,7 @@ type Entry struct {
 // one goroutine that changes it.
 type Index struct {
 	config Config
+	spare  atomic.Pointer[search]
 
 	mu       sync.RWMutex // guards what follows; only the goroutine that changes takes it for writing
 	segments []*segment   // by age

@@ -192,7 +192,11 @@ func (c *scorer) score(s *search, at span, d *documents) {
 			if *sum == 0 {
 				c.met = append(c.met, doc)
 			}
-			*sum += max(u.count*weight*(k1+1)/(weight+norm), math.SmallestNonzeroFloat32)
+			says := u.count * weight * (k1 + 1) / (weight + norm)
+			if says == 0 { // it was met
+				says = math.SmallestNonzeroFloat32
+			}
+			*sum += says
 		}
 	}
 }

@@ -3,20 +3,23 @@ package index
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 )
 
-func TestSeveralCoresFindTheSame(t *testing.T) {
-	const docs = 6000
+// filled returns an index of so many documents, half of them in a file. Every
+// third is in each of .p0, .p1 and .p2.
+func filled(t *testing.T, docs int64) *Index {
+	t.Helper()
 	x, err := Open(Config{Dir: t.TempDir(), Weights: [Columns]float64{1, .5, .5, .5, 0}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer x.Close()
+	t.Cleanup(func() { _ = x.Close() })
 	rng := rand.New(rand.NewPCG(1, 2))
-	for id := range int64(docs) {
+	for id := range docs {
 		var text strings.Builder
 		for range 20 {
 			fmt.Fprintf(&text, "t%d ", rng.IntN(1+rng.IntN(40)))
@@ -28,6 +31,55 @@ func TestSeveralCoresFindTheSame(t *testing.T) {
 			}
 		}
 	}
+	return x
+}
+
+// TestRoomForASearchSurvivesTheCollector counts what searches allocate when the
+// garbage is collected between them: less than the sums of the documents alone.
+func TestRoomForASearchSurvivesTheCollector(t *testing.T) {
+	const docs, times = 20_000, 20
+	x := filled(t, docs)
+	search := func() {
+		if _, n, err := x.Search(Query{Any: []string{"t0", "t1"}}, 10); err != nil || n == 0 {
+			t.Fatal(n, err)
+		}
+	}
+	search()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range times {
+		runtime.GC()
+		runtime.GC()
+		search()
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > docs*4 {
+		t.Errorf("a search allocates %d bytes", each)
+	}
+	x.Rest()
+	if x.spare.Load() != nil {
+		t.Error("the room is still there")
+	}
+}
+
+func TestScopeThatNothingIsIn(t *testing.T) {
+	x := filled(t, 500)
+	for _, q := range []Query{
+		{Scope: [][]string{{".nobody"}}},
+		{Any: []string{"t0"}, Scope: [][]string{{".nobody"}}},
+		{Any: []string{"t0"}, Scope: [][]string{{".p1"}, {".nobody"}}},
+	} {
+		if hits, n, err := x.Search(q, 10); len(hits) != 0 || n != 0 || err != nil {
+			t.Errorf("%+v finds %d, %v", q, n, err)
+		}
+	}
+	if _, n, err := x.Search(Query{Any: []string{"t0"}, Not: [][]string{{".nobody", "t0"}}}, 10); n == 0 || err != nil {
+		t.Errorf("it leaves out what is not there: %d, %v", n, err)
+	}
+}
+
+func TestSeveralCoresFindTheSame(t *testing.T) {
+	x := filled(t, 6000)
 	for _, q := range []Query{
 		{Any: []string{"t0", "t1", "t2", "t30"}},
 		{All: [][]string{{"t0", "t7"}, {"t1"}}, Scope: [][]string{{".p1"}}},

@@ -45,8 +45,8 @@ const (
 // Search returns the best documents, at most limit, and how many there are in
 // all. The score does not depend on which file a document is in.
 func (x *Index) Search(q Query, limit int) (hits []Hit, total int, err error) {
-	s := lent.Get().(*search)
-	defer s.giveBack()
+	s := x.lend()
+	defer x.takeBack(s)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	s.begin(x, q)
@@ -62,8 +62,8 @@ func (x *Index) Search(q Query, limit int) (hits []Hit, total int, err error) {
 // Among returns those of some documents that a query asks for, in their order,
 // whatever they score.
 func (x *Index) Among(q Query, docs []int64) (out []int64, err error) {
-	s := lent.Get().(*search)
-	defer s.giveBack()
+	s := x.lend()
+	defer x.takeBack(s)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	s.begin(x, q)
@@ -123,16 +123,33 @@ type unit struct {
 	count  float32
 }
 
+// lent is for searches at the same time as others.
 var lent = sync.Pool{New: func() any { return &search{} }}
 
-func (s *search) giveBack() {
-	s.index, s.parts, s.units, s.query = nil, nil, s.units[:0], Query{}
+// lend returns a search with room. That of one is kept by the index: a pool is
+// emptied when garbage is collected, and beside a million documents the room is
+// so large that making it anew is what there is to collect.
+func (x *Index) lend() *search {
+	if s := x.spare.Swap(nil); s != nil {
+		return s
+	}
+	return lent.Get().(*search)
+}
+
+func (x *Index) takeBack(s *search) {
+	clear(s.units)
 	clear(s.lists)
+	s.index, s.parts, s.units, s.query = nil, nil, s.units[:0], Query{}
 	for _, w := range s.workers {
 		w.giveBack()
 	}
-	lent.Put(s)
+	if !x.spare.CompareAndSwap(nil, s) {
+		lent.Put(s)
+	}
 }
+
+// Rest lets go of the room that is kept for the next search.
+func (x *Index) Rest() { x.spare.Store(nil) }
 
 func (s *search) begin(x *Index, q Query) {
 	s.index, s.query, s.parts = x, q, x.parts()
@@ -214,12 +231,15 @@ func (s *search) mask(part int) (bits, error) {
 				mask[i] = math.MaxUint64
 			}
 		}
-		for i := range mask {
+		for i := range to {
 			if but {
 				mask[i] &^= to[i]
 			} else {
 				mask[i] &= to[i]
 			}
+		}
+		if to == nil && !but {
+			clear(mask)
 		}
 	}
 	for _, group := range s.query.Scope {
@@ -263,13 +283,16 @@ func (s *search) mask(part int) (bits, error) {
 	return mask, nil
 }
 
-// having returns the documents that have one of the terms.
+// having returns the documents that have one of the terms, nil for none.
 func (s *search) having(part int, terms []string, n int) (bits, error) {
-	out := newBits(n)
+	var out bits
 	for _, t := range terms {
 		list, err := s.parts[part].list(&s.worker(0).room, t)
 		if err != nil {
 			return nil, err
+		}
+		if out == nil && len(list) > 0 {
+			out = newBits(n)
 		}
 		mark(out, list)
 	}

@@ -306,6 +306,7 @@ func (w *writer) idle() {
 	w.checkpoint()
 	_ = w.exec("PRAGMA shrink_memory")
 	w.builder, w.entries = document.NewBuilder(), nil
+	w.store.index.Rest()
 	debug.FreeOSMemory() // what a scan took
 	w.tidy = true
 }
