@@ -67,7 +67,7 @@ func times(quick, long int) int {
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can do this")
+		t.Skip("only root can mount disks and make control groups")
 	}
 }
 
