@@ -110,7 +110,8 @@ type TurnStarted struct {
 	Context         InjectedContext `json:"injectedContext"`
 	SourceMemoryIDs []string        `json:"sourceMemoryIds" doc:"Memories in the context"`
 	Hits            []Hit           `json:"hits"`
-	Total           int             `json:"total"`
+	Total           int             `json:"total" doc:"Memories that match"`
+	TotalAtLeast    bool            `json:"totalAtLeast,omitempty" doc:"There may be more than total"`
 	Status          []string        `json:"status"`
 	ServerTime      time.Time       `json:"serverTime"`
 }

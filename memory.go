@@ -172,6 +172,7 @@ type Answer struct {
 	InjectedContext string       `json:"injectedContext" doc:"The best hits as text for a prompt, fenced as untrusted history"`
 	Hits            []Hit        `json:"hits"`
 	Total           int          `json:"total" doc:"Hits before the limit"`
+	TotalAtLeast    bool         `json:"totalAtLeast,omitempty" doc:"There may be more than total: in a large memory what cannot be among the best is not counted"`
 	TokenEstimate   int          `json:"tokenEstimate" doc:"Tokens of injectedContext"`
 	Incomplete      bool         `json:"incomplete,omitempty" doc:"Time ran out before all texts were read: there may be more"`
 	TookMs          float64      `json:"tookMs"`

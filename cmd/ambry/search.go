@@ -131,15 +131,12 @@ func (p *program) printHits(a ambry.Answer) {
 		p.printf("%s%s\n\n", margin, st.dim(h.ID))
 	}
 	total := counted(int64(max(a.Total, len(a.Hits))), "memory", "memories")
-	if a.Total >= maxTotal {
+	if a.TotalAtLeast {
 		total = "at least " + total
 	}
 	p.printf("%s\n", st.dim(fmt.Sprintf("%d of %s in %.0f ms; \"ambry show %s\" shows the first",
 		len(a.Hits), total, a.TookMs, a.Hits[0].ID)))
 }
-
-// maxTotal is where the memory stops to count what matches.
-const maxTotal = 1000
 
 // origin says where something remembered comes from, as far as it is known.
 func origin(agent, project string, at time.Time, source ambry.Source) string {

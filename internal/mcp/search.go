@@ -40,6 +40,7 @@ type found struct {
 	Notice   string    `json:"notice"`
 	SearchID string    `json:"searchEventId"`
 	Total    int       `json:"total"`
+	AtLeast  bool      `json:"totalAtLeast,omitempty"`
 	Tokens   int       `json:"tokenEstimate"`
 	Memories []passage `json:"memories"`
 }
@@ -80,7 +81,7 @@ func (s *Server) search(ctx context.Context, req *mcp.CallToolRequest, in search
 	if err != nil {
 		return nil, nil, s.failure(searchTool.Name, err)
 	}
-	out := found{Notice: notice, SearchID: answer.SearchID, Total: answer.Total, Memories: make([]passage, 0, len(answer.Hits))}
+	out := found{Notice: notice, SearchID: answer.SearchID, Total: answer.Total, AtLeast: answer.TotalAtLeast, Memories: make([]passage, 0, len(answer.Hits))}
 	for _, h := range answer.Hits {
 		out.Memories = append(out.Memories, passage{
 			ID: h.ID, Title: ambry.Plain(h.Title), Snippet: ambry.Plain(h.Snippet), Layer: h.Layer, Agent: h.Agent, Project: h.Project,
@@ -108,6 +109,10 @@ func (f found) String() string {
 		}
 		fmt.Fprintln(&b, p.Snippet)
 	}
-	return fmt.Sprintf("%d of %d memories, best first. %s\n%s\nmemory_get with an id returns the whole turn.",
-		len(f.Memories), max(f.Total, len(f.Memories)), notice, fence(b.String()))
+	of := "of"
+	if f.AtLeast {
+		of = "of at least"
+	}
+	return fmt.Sprintf("%d %s %d memories, best first. %s\n%s\nmemory_get with an id returns the whole turn.",
+		len(f.Memories), of, max(f.Total, len(f.Memories)), notice, fence(b.String()))
 }

@@ -123,7 +123,7 @@ func started(b store.Began, a ambry.Answer, sections []ambry.Section) ambry.Turn
 		TurnID: b.Turn, SessionID: b.Session, EpisodeID: b.EpisodeID, SearchID: a.SearchID,
 		ContextPacketID: "ctx_" + strings.TrimPrefix(a.SearchID, "recall_"),
 		Context:         ambry.InjectedContext{Markdown: a.InjectedContext, Sections: sections, Tokens: a.TokenEstimate},
-		SourceMemoryIDs: []string{}, Hits: a.Hits, Total: a.Total, Status: []string{"words"}, ServerTime: a.ServerTime,
+		SourceMemoryIDs: []string{}, Hits: a.Hits, Total: a.Total, TotalAtLeast: a.TotalAtLeast, Status: []string{"words"}, ServerTime: a.ServerTime,
 	}
 	for _, s := range sections {
 		out.SourceMemoryIDs = append(out.SourceMemoryIDs, s.MemoryIDs...)

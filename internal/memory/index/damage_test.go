@@ -56,7 +56,7 @@ func TestDamageIsFound(t *testing.T) {
 			continue
 		}
 		for range 5 {
-			_, _, _ = x.Search(l.query(), 10)
+			_, _ = x.Search(l.query(), 10)
 		}
 		_, _ = x.Merge(context.Background(), true)
 		if x.Verify() == nil {

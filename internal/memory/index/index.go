@@ -11,6 +11,7 @@ package index
 import (
 	"errors"
 	"fmt"
+	mathbits "math/bits"
 	"os"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type Entry struct {
 // one goroutine that changes it.
 type Index struct {
 	config Config
+	many   int // manyPostings, or fewer in tests
 	spare  atomic.Pointer[search]
 
 	mu       sync.RWMutex // guards what follows; only the goroutine that changes takes it for writing
@@ -59,7 +61,7 @@ const (
 // Open opens the files of an index; gone are the documents that were deleted since they were
 // written.
 func Open(c Config, files []Segment, gone []int64) (*Index, error) {
-	x := &Index{config: c, tail: newTail(), gone: map[int64]bool{}, next: 1}
+	x := &Index{config: c, many: manyPostings, tail: newTail(), gone: map[int64]bool{}, next: 1}
 	slices.SortFunc(files, func(a, b Segment) int { return int(a.Seq - b.Seq) })
 	for _, f := range files {
 		s, err := openSegment(c.Dir, f)
@@ -212,6 +214,8 @@ type part interface {
 	docs() *documents
 	// find returns the place of a document that is not dead.
 	find(doc int64) (uint32, bool)
+	// lookUp returns where the list of a term is, and how many postings it has.
+	lookUp(term string) (word, error)
 	// list returns the postings of a term, by document, in the room.
 	list(r *room, term string) ([]posting, error)
 	// terms appends of the first terms that begin so, limit at most, those that
@@ -233,6 +237,15 @@ type documents struct {
 	at    []int64
 	sizes []uint16 // in terms
 	dead  bits
+}
+
+// mean is the mean size, at least 1.
+func (d *documents) mean() float32 {
+	sum := uint64(0)
+	for _, n := range d.sizes {
+		sum += uint64(n)
+	}
+	return max(float32(sum)/float32(max(len(d.sizes), 1)), 1)
 }
 
 // Terms returns the terms that begin so and that keep keeps, in order. It reads
@@ -268,6 +281,13 @@ func (b bits) any() bool {
 	return false
 }
 
+func (b bits) count() (n int) {
+	for _, w := range b {
+		n += mathbits.OnesCount64(w)
+	}
+	return n
+}
+
 func (b bits) set(i uint32) { b[i/64] |= 1 << (i % 64) }
 
 func (b bits) grown(n int) bits {
@@ -282,7 +302,7 @@ func (b bits) grown(n int) bits {
 func (x *Index) Fresh(c Config) *Index {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return &Index{config: c, tail: newTail(), gone: map[int64]bool{}, next: x.next}
+	return &Index{config: c, many: x.many, tail: newTail(), gone: map[int64]bool{}, next: x.next}
 }
 
 // Replace makes x what fresh is, and removes the files that it had. Fresh must

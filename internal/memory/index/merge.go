@@ -35,7 +35,7 @@ func (x *Index) Save() (*Change, error) {
 			to[place] = uint32(i) + 1
 		}
 		id := x.number()
-		w, err := x.create(id)
+		w, err := x.create(id, d)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (x *Index) Save() (*Change, error) {
 			slices.Sort(list)
 			w.term(term, list)
 		}
-		if c.opened, err = x.finish(w, id, id, d); err != nil {
+		if c.opened, err = x.finish(w, id, id); err != nil {
 			return nil, err
 		}
 		c.Added = &c.opened.Segment
@@ -70,8 +70,8 @@ func (x *Index) number() int64 {
 }
 
 // finish ends a file and opens it.
-func (x *Index) finish(w *author, id, seq int64, d documents) (*segment, error) {
-	if err := w.end(d); err != nil {
+func (x *Index) finish(w *author, id, seq int64) (*segment, error) {
+	if err := w.end(); err != nil {
 		w.abandon()
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (x *Index) Merge(ctx context.Context, all bool) (*Change, error) {
 		return c, nil
 	}
 	id := x.number()
-	w, err := x.create(id)
+	w, err := x.create(id, m.docs)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (x *Index) Merge(ctx context.Context, all bool) (*Change, error) {
 		w.abandon()
 		return nil, err
 	}
-	if c.opened, err = x.finish(w, id, seq, m.docs); err != nil {
+	if c.opened, err = x.finish(w, id, seq); err != nil {
 		return nil, err
 	}
 	c.Added = &c.opened.Segment

@@ -48,6 +48,26 @@ func stepOf(weight float64) uint32 {
 	return uint32(min(max(step, 0), 127))
 }
 
+// gain is what a term says of a document by BM25, from 0 to maxGain, before it is
+// multiplied by how much the term counts. Sizes are in terms.
+func gain(weight float32, size uint16, mean float32) float32 {
+	return weight * (k1 + 1) / (weight + k1*(1-b+b*float32(size)/mean))
+}
+
+const maxGain = k1 + 1
+
+// boundOf keeps in one byte what no gain of a list exceeds, rounded up.
+func boundOf(most float32) byte {
+	return byte(min(math.Ceil(float64(most)/maxGain*math.MaxUint8), math.MaxUint8))
+}
+
+// boundAt is the bound of a list where the documents have another mean size than
+// when it was written. Where they are longer, each of its documents is shorter by
+// comparison, and a gain grows by no more than the mean did.
+func boundAt(bound byte, before, now float32) float32 {
+	return min(float32(bound)/math.MaxUint8*maxGain*max(now/before, 1), maxGain)
+}
+
 // document is an entry whose terms are counted.
 type document struct {
 	id, at int64

@@ -3,10 +3,9 @@ package index
 import (
 	"cmp"
 	"container/heap"
-	"math"
+	mathbits "math/bits"
 	"runtime"
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 )
@@ -22,11 +21,6 @@ const (
 type worker struct {
 	room
 	scorer
-}
-
-func (w *worker) giveBack() {
-	w.room.giveBack()
-	w.scorer.giveBack()
 }
 
 func (s *search) worker(i int) *worker {
@@ -68,43 +62,56 @@ func (s *search) together(workers, n int, do func(*worker, int) error) error {
 	return cmp.Or(errs...)
 }
 
+// Sums are whole numbers, so that it does not matter in which order they are
+// added up. sumOne is a gain of 1; the sum of some hundred words of a large memory
+// still fits.
+const sumOne = 1 << 18
+
+// says is what a posting adds to a sum, given the gain of its document.
+func (u *unit) says(gain float32) uint32 { return uint32(u.count * gain * sumOne) }
+
+// slack is more than rounding can add to what a unit says.
+const slack = 16
+
+// Documents of a part that are scored at once. A part begins with few: what they
+// score is what the others must reach.
+const (
+	firstWindow = 1 << 10
+	window      = 1 << 13
+)
+
 // span is a run of documents of a part, which one worker scores.
 type span struct {
 	part     int
-	mask     bits
+	mask     bits  // nil if all are asked for
+	dead     bits  // nil for none
+	order    []int // units, what may say most first
 	from, to uint32
 }
 
-// best scores all documents and returns the best and how many there are. A
-// document has the same score and the same place with any number of workers.
+// best scores all documents and returns the best and how many there are; if
+// documents were passed over, at least so many. A document has the same score and
+// the same place with any number of workers, passed over or not.
 func (s *search) best(limit, workers int) (hits []Hit, total int, err error) {
-	spans, err := s.spans(workers)
+	spans, err := s.spans()
 	if err != nil {
 		return nil, 0, err
 	}
-	for k := range workers {
-		w := s.worker(k)
-		w.top, w.total = top{limit: limit}, 0
-	}
-	if err := s.together(workers, len(spans), func(w *worker, i int) error {
-		w.look(s, spans[i])
-		return nil
-	}); err != nil {
+	s.top = top{limit: limit}
+	s.least.Store(0)
+	if err := s.together(workers, len(spans), func(w *worker, i int) error { return w.look(s, spans[i]) }); err != nil {
 		return nil, 0, err
 	}
-	for k := range workers {
-		w := s.worker(k)
-		hits, total = append(hits, w.top.hits...), total+w.total
-	}
+	hits = s.top.hits
 	slices.SortFunc(hits, Hit.compare)
-	return hits[:min(limit, len(hits))], total, nil
+	return hits, s.top.total, nil
 }
 
-// spans divides the parts that are large among so many scorers.
-func (s *search) spans(workers int) ([]span, error) {
+// spans divides the parts.
+func (s *search) spans() ([]span, error) {
 	var out []span
 	for i, p := range s.parts {
-		n := len(p.docs().ids)
+		n := uint32(len(p.docs().ids))
 		if n == 0 {
 			continue
 		}
@@ -112,105 +119,166 @@ func (s *search) spans(workers int) ([]span, error) {
 		if err != nil {
 			return nil, err
 		}
-		postings := 0
-		for u := range s.units {
-			postings += len(s.listOf(i, u))
+		one := span{part: i, mask: mask, order: s.order(i)}
+		if dead := p.docs().dead; dead.any() {
+			one.dead = dead
 		}
-		pieces := min(workers, postings/minSpanWorth+1)
-		for k := range pieces {
-			out = append(out, span{part: i, mask: mask, from: uint32(n * k / pieces), to: uint32(n * (k + 1) / pieces)})
+		for size := uint32(firstWindow); one.to < n; size = min(2*size, window) {
+			one.from, one.to = one.to, min(one.to+size, n)
+			out = append(out, one)
 		}
 	}
 	return out, nil
 }
 
+// order returns the units by how much they may say in a part.
+func (s *search) order(part int) []int {
+	out := make([]int, len(s.units))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(s.of(part, b).most, s.of(part, a).most) })
+	return out
+}
+
 // scorer scores spans, one after the other.
 type scorer struct {
-	sums  []float32 // by document of the span
-	met   []uint32  // places that have a sum
-	top   top
-	total int
+	sums [window]uint32      // by document of the span; all 0 between spans
+	met  [window / 64]uint64 // which of them have a sum; likewise
+	docs []uint32            // of those, which may be among the best
+	reel reel
 }
 
-func (c *scorer) giveBack() {
-	c.top = top{}
-	if cap(c.met) > maxKept {
-		c.met = nil
-	}
-}
-
-// look scores the documents of a span.
-func (c *scorer) look(s *search, at span) {
+// look scores the documents of a span. Of those that cannot be among the best, even
+// if they had all that is left, the rest is not looked at (MaxScore: Turtle and
+// Flood, Query evaluation, 1995).
+func (c *scorer) look(s *search, at span) error {
 	d := s.parts[at.part].docs()
-	n := int(at.to - at.from)
-	c.sums = slices.Grow(c.sums[:0], n)[:n] // all 0
-	defer c.clear(at.from)
-	timed := s.query.From != 0 || s.query.Before != 0
-	see := func(place uint32, score float64) {
-		if at.mask != nil && !at.mask.has(place) || timed && !s.query.during(d.at[place]) {
-			return
-		}
-		c.total++
-		if score >= c.top.least {
-			c.top.offer(Hit{Doc: d.ids[place], At: d.at[place], Score: score})
-		}
-	}
 	if len(s.units) == 0 {
+		c.docs = c.docs[:0]
 		for place := at.from; place < at.to; place++ {
-			if !d.dead.has(place) {
-				see(place, 0)
+			c.docs = append(c.docs, place)
+		}
+		docs := s.wanted(at, d, c.docs)
+		s.take(at, d, docs, len(docs), &c.sums)
+		return nil
+	}
+	defer c.clear(at)
+	least, rest := s.least.Load(), uint32(0)
+	first := len(at.order) // of the units that a document needs one of
+	for first > 0 && rest+s.of(at.part, at.order[first-1]).most < least {
+		first--
+		rest += s.of(at.part, at.order[first]).most
+	}
+	for _, u := range at.order[:first] {
+		if err := c.add(s, at, d, u); err != nil {
+			return err
+		}
+	}
+	docs := s.wanted(at, d, c.after(at, least, rest))
+	met := len(docs)
+	for _, u := range at.order[first:] {
+		if err := c.addTo(s, at, d, u, docs); err != nil {
+			return err
+		}
+		rest -= s.of(at.part, u).most
+		left := docs[:0]
+		for _, place := range docs {
+			if c.sums[place-at.from]+rest >= least {
+				left = append(left, place)
 			}
 		}
-		return
+		docs = left
 	}
-	c.score(s, at, d)
-	for _, place := range c.met {
-		see(place, float64(c.sums[place-at.from]))
+	s.take(at, d, docs, met, &c.sums)
+	return nil
+}
+
+// take offers documents of a span with their sums to the best, and counts those
+// that were met.
+func (s *search) take(at span, d *documents, docs []uint32, met int, sums *[window]uint32) {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	t := &s.top
+	t.total += met
+	for _, place := range docs {
+		if score := float64(sums[place-at.from]) / sumOne; score >= t.least {
+			t.offer(Hit{Doc: d.ids[place], At: d.at[place], Score: score})
+		}
+	}
+	if s.passes && len(t.hits) == t.limit {
+		s.least.Store(uint32(t.least * sumOne))
 	}
 }
 
-// clear makes all sums 0 again, without looking at all of them if a few are not.
-func (c *scorer) clear(from uint32) {
-	if len(c.met) > len(c.sums)/8 {
-		clear(c.sums)
-	} else {
-		for _, place := range c.met {
-			c.sums[place-from] = 0
+// wanted returns those of some documents that are asked for.
+func (s *search) wanted(at span, d *documents, docs []uint32) []uint32 {
+	if at.mask == nil && at.dead == nil && !s.query.timed() {
+		return docs
+	}
+	out := docs[:0]
+	for _, place := range docs {
+		if !at.dead.has(place) && (at.mask == nil || at.mask.has(place)) && s.query.during(d.at[place]) {
+			out = append(out, place)
 		}
 	}
-	c.met = c.met[:0]
+	return out
 }
 
-// score adds up what the units say, and notes which documents they are in.
-func (c *scorer) score(s *search, at span, d *documents) {
-	average := float32(s.index.size) / float32(max(s.index.live, 1))
-	for i, u := range s.units {
-		for _, p := range within(s.listOf(at.part, i), at.from, at.to) {
-			doc, weight := p.doc(), p.weight()
-			norm := k1 * (1 - b + b*float32(d.sizes[doc])/average)
-			sum := &c.sums[doc-at.from]
-			if *sum == 0 {
-				c.met = append(c.met, doc)
+// add adds what a unit says of the documents of a span, and notes which it meets.
+func (c *scorer) add(s *search, at span, d *documents, unit int) error {
+	list, err := c.reel.within(s.of(at.part, unit), at.from, at.to)
+	if err != nil {
+		return err
+	}
+	u, own, mean := &s.units[unit], s.query.Own, s.mean
+	for _, p := range list {
+		if own && !p.own() {
+			continue
+		}
+		i := (p.doc() - at.from) % window
+		c.met[i/64] |= 1 << (i % 64)
+		c.sums[i] += u.says(gain(p.weight(), d.sizes[p.doc()], mean))
+	}
+	return nil
+}
+
+// addTo adds what a unit says of some documents of a span.
+func (c *scorer) addTo(s *search, at span, d *documents, unit int, docs []uint32) error {
+	u, own, mean := &s.units[unit], s.query.Own, s.mean
+	return c.reel.among(s.of(at.part, unit), docs, func(i int, p posting) {
+		if !own || p.own() {
+			c.sums[docs[i]-at.from] += u.says(gain(p.weight(), d.sizes[docs[i]], mean))
+		}
+	})
+}
+
+// after returns the documents that were met, in order, without those that do not
+// come to least with the rest.
+func (c *scorer) after(at span, least, rest uint32) []uint32 {
+	c.docs = c.docs[:0]
+	least = max(least, rest) - rest
+	for k, some := range c.met[:(at.to-at.from+63)/64] {
+		for ; some != 0; some &= some - 1 {
+			i := (uint32(k)*64 + uint32(mathbits.TrailingZeros64(some))) % window
+			if c.sums[i] >= least {
+				c.docs = append(c.docs, at.from+i)
 			}
-			says := u.count * weight * (k1 + 1) / (weight + norm)
-			if says == 0 { // it was met
-				says = math.SmallestNonzeroFloat32
-			}
-			*sum += says
 		}
 	}
+	return c.docs
 }
 
-// within returns the postings of some documents.
-func within(list []posting, from, to uint32) []posting {
-	first := sort.Search(len(list), func(i int) bool { return list[i].doc() >= from })
-	last := first + sort.Search(len(list)-first, func(i int) bool { return list[first+i].doc() >= to })
-	return list[first:last]
+// clear makes all sums 0 again.
+func (c *scorer) clear(at span) {
+	clear(c.sums[:at.to-at.from])
+	clear(c.met[:])
 }
 
 // top keeps the best hits; when there are enough, the worst of them is the first.
 type top struct {
 	limit int
+	total int // that were met
 	hits  []Hit
 	least float64 // what scores less is not among them
 }

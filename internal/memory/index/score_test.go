@@ -40,8 +40,8 @@ func TestRoomForASearchSurvivesTheCollector(t *testing.T) {
 	const docs, times = 20_000, 20
 	x := filled(t, docs)
 	search := func() {
-		if _, n, err := x.Search(Query{Any: []string{"t0", "t1"}}, 10); err != nil || n == 0 {
-			t.Fatal(n, err)
+		if found, err := x.Search(Query{Any: []string{"t0", "t1"}}, 10); err != nil || found.Total == 0 {
+			t.Fatal(found, err)
 		}
 	}
 	search()
@@ -69,12 +69,12 @@ func TestScopeThatNothingIsIn(t *testing.T) {
 		{Any: []string{"t0"}, Scope: [][]string{{".nobody"}}},
 		{Any: []string{"t0"}, Scope: [][]string{{".p1"}, {".nobody"}}},
 	} {
-		if hits, n, err := x.Search(q, 10); len(hits) != 0 || n != 0 || err != nil {
-			t.Errorf("%+v finds %d, %v", q, n, err)
+		if found, err := x.Search(q, 10); len(found.Hits) != 0 || found.Total != 0 || err != nil {
+			t.Errorf("%+v finds %+v, %v", q, found, err)
 		}
 	}
-	if _, n, err := x.Search(Query{Any: []string{"t0"}, Not: [][]string{{".nobody", "t0"}}}, 10); n == 0 || err != nil {
-		t.Errorf("it leaves out what is not there: %d, %v", n, err)
+	if found, err := x.Search(Query{Any: []string{"t0"}, Not: [][]string{{".nobody", "t0"}}}, 10); found.Total == 0 || err != nil {
+		t.Errorf("it leaves out what is not there: %+v, %v", found, err)
 	}
 }
 

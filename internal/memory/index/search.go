@@ -3,8 +3,8 @@ package index
 import (
 	"cmp"
 	"math"
-	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Query says which documents are asked for. Its zero value asks for all.
@@ -39,24 +39,40 @@ func (h Hit) compare(o Hit) int {
 const (
 	k1       = 1.2
 	b        = 0.75
-	minCount = 1e-6
+	minCount = 1e-3
 )
 
-// Search returns the best documents, at most limit, and how many there are in
-// all. The score does not depend on which file a document is in.
-func (x *Index) Search(q Query, limit int) (hits []Hit, total int, err error) {
+// Found is the answer to a query.
+type Found struct {
+	Hits    []Hit // the best, at most as many as were asked for
+	Total   int   // documents that are asked for
+	AtLeast bool  // there may be more than Total
+}
+
+// Search returns the best documents, at most limit. The score does not depend on
+// which file a document is in. If the lists of Any are long together, documents
+// that cannot be among the best are passed over and not counted. How often there
+// is a term with a long list is then told without looking at which of its
+// documents were deleted: a share of them as large as that of all documents.
+func (x *Index) Search(q Query, limit int) (Found, error) {
 	s := x.lend()
 	defer x.takeBack(s)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	s.begin(x, q)
+	s.counts = limit == 0 && q.counts()
+	s.passes = limit > 0 && len(q.All) == 0 && len(s.units) > 1
 	if err := s.read(); err != nil {
-		return nil, 0, err
+		return Found{}, err
 	}
-	if limit == 0 && q.counts() {
-		return nil, s.found, nil
+	if s.counts {
+		return Found{Total: s.units[0].found}, nil
 	}
-	return s.best(limit, s.scorers())
+	hits, total, err := s.best(limit, s.scorers())
+	if s.passes && !q.filters() {
+		total = max(total, s.mostOfOne())
+	}
+	return Found{Hits: hits, Total: total, AtLeast: s.passes}, err
 }
 
 // Among returns those of some documents that a query asks for, in their order,
@@ -78,7 +94,7 @@ func (x *Index) Among(q Query, docs []int64) (out []int64, err error) {
 		}
 		scored := newBits(len(p.docs().ids))
 		for u := range s.units {
-			mark(scored, s.listOf(i, u))
+			mark(scored, s.of(i, u).list)
 		}
 		for k, doc := range docs {
 			at, ok := p.find(doc)
@@ -95,8 +111,13 @@ func (x *Index) Among(q Query, docs []int64) (out []int64, err error) {
 
 // counts reports whether as many documents are asked for as have one term.
 func (q Query) counts() bool {
-	return len(q.All)+len(q.Prefix)+len(q.Not)+len(q.Scope) == 0 && len(q.Any) == 1 && q.From == 0 && q.Before == 0
+	return len(q.All)+len(q.Prefix) == 0 && len(q.Any) == 1 && !q.filters()
 }
+
+// filters reports whether a document with the terms may not be asked for.
+func (q Query) filters() bool { return len(q.Not)+len(q.Scope) > 0 || q.timed() }
+
+func (q Query) timed() bool { return q.From != 0 || q.Before != 0 }
 
 func (q Query) during(at int64) bool {
 	return (q.From == 0 || at >= q.From) && (q.Before == 0 || at < q.Before)
@@ -104,13 +125,19 @@ func (q Query) during(at int64) bool {
 
 // search is one search, with room that is used again.
 type search struct {
-	index *Index
-	query Query
-	parts []part
-	units []unit
-	lists [][]posting // of all units, part after part
-	all   int         // postings in them
-	found int         // postings of the first unit
+	index  *Index
+	query  Query
+	parts  []part
+	units  []unit
+	series []series // of all units, part after part
+	all    int      // postings in them
+	mean   float32  // of the sizes of all documents, in terms
+
+	counts bool          // only how many documents have the first unit is asked for
+	passes bool          // documents that cannot be among the best are passed over
+	least  atomic.Uint32 // the sum that the best have at least
+	taking sync.Mutex    // guards top
+	top    top
 
 	workers []*worker
 }
@@ -119,8 +146,9 @@ type search struct {
 type unit struct {
 	term   string
 	prefix bool
-	group  int // of All; -1 for none
-	count  float32
+	group  int     // of All; -1 for none
+	found  int     // documents that have it
+	count  float32 // how much it counts
 }
 
 // lent is for searches at the same time as others.
@@ -138,8 +166,10 @@ func (x *Index) lend() *search {
 
 func (x *Index) takeBack(s *search) {
 	clear(s.units)
-	clear(s.lists)
-	s.index, s.parts, s.units, s.query = nil, nil, s.units[:0], Query{}
+	for i := range s.series {
+		s.series[i].forget()
+	}
+	s.index, s.parts, s.units, s.query, s.counts, s.passes, s.top = nil, nil, s.units[:0], Query{}, false, false, top{}
 	for _, w := range s.workers {
 		w.giveBack()
 	}
@@ -153,6 +183,7 @@ func (x *Index) Rest() { x.spare.Store(nil) }
 
 func (s *search) begin(x *Index, q Query) {
 	s.index, s.query, s.parts = x, q, x.parts()
+	s.mean = max(float32(x.size)/float32(max(x.live, 1)), 1)
 	for _, w := range s.workers {
 		w.anew()
 	}
@@ -171,53 +202,6 @@ func (s *search) begin(x *Index, q Query) {
 		s.units = append(s.units, unit{term: t, prefix: true, group: -1})
 	}
 }
-
-// read reads the lists of all units and tells how much each counts.
-func (s *search) read() error {
-	n := len(s.parts) * len(s.units)
-	s.lists = slices.Grow(s.lists[:0], n)[:n]
-	if err := s.together(s.readers(), n, func(w *worker, i int) (err error) {
-		s.lists[i], err = s.list(w, i)
-		return err
-	}); err != nil {
-		return err
-	}
-	s.all = 0
-	found := make([]int, len(s.units))
-	for i, list := range s.lists {
-		found[i%len(s.units)] += len(list)
-		s.all += len(list)
-	}
-	if s.found = 0; len(found) > 0 {
-		s.found = found[0]
-	}
-	live := float64(s.index.live)
-	for i := range s.units {
-		df := float64(found[i])
-		s.units[i].count = float32(max(math.Log((live-df+0.5)/(df+0.5)), minCount))
-	}
-	return nil
-}
-
-// list reads a list and leaves out what is not asked for.
-func (s *search) list(w *worker, i int) ([]posting, error) {
-	p := s.parts[i/len(s.units)]
-	all, err := w.list(p, s.units[i%len(s.units)])
-	dead := p.docs().dead
-	if err != nil || !s.query.Own && !dead.any() {
-		return all, err
-	}
-	kept := all[:0]
-	for _, posting := range all {
-		if !dead.has(posting.doc()) && (!s.query.Own || posting.own()) {
-			kept = append(kept, posting)
-		}
-	}
-	return kept, nil
-}
-
-// listOf returns the list of a unit in a part.
-func (s *search) listOf(part, unit int) []posting { return s.lists[part*len(s.units)+unit] }
 
 // mask returns the documents that are asked for beside what they are scored by;
 // nil if all are.
@@ -253,7 +237,7 @@ func (s *search) mask(part int) (bits, error) {
 		some := newBits(n)
 		for i, u := range s.units {
 			if u.group == group {
-				mark(some, s.listOf(part, i))
+				mark(some, s.of(part, i).list)
 			}
 		}
 		limit(some, false)

@@ -24,20 +24,26 @@ type Segment struct {
 
 // A file is, in this order:
 //
-//	for every blockTerms terms: the postings of each (for each document its
-//	distance from the one before and its code, see posting), then a block of the
-//	dictionary: where the postings of the first begin, then for each term the
-//	length of what it shares with the one before, the length of the rest, the
-//	rest, how many postings it has and in how many bytes;
+//	for every blockTerms terms: the list of each, then a block of the dictionary:
+//	where the list of the first begins, then for each term the length of what it
+//	shares with the one before, the length of the rest, the rest, how many postings
+//	it has, how many of them are in a column of its own, the bound of what they say
+//	in one byte (see boundOf), the bytes of the list, and of a list of several
+//	pieces those of its table;
 //	for each of these: its first term, the length of the postings, and that of
 //	the block;
 //	the documents: distance of the ids, distance of the times, sizes;
 //	the footer.
 //
+// A list is for each document its distance from the one before and its code (see
+// posting), in pieces of pieceSize. A list of several has a table before it: for
+// each piece but the last the distance of its last document from that of the piece
+// before, and its bytes.
+//
 // Numbers are varints (encoding/binary), distances of times zigzag ones. The
 // footer has a fixed size and holds checksums of all that is before it.
 const (
-	magic      = "ambryix1"
+	magic      = "ambryix2"
 	blockTerms = 64
 	footerSize = 7*8 + 3*4 + 16 + 4 + len(magic)
 	maxTerm    = 1 << 16
@@ -72,6 +78,7 @@ type segment struct {
 	footer footer
 	first  []string // term of each block
 	blocks []extent
+	mean   float32 // of the sizes of all documents
 	places places
 }
 
@@ -134,8 +141,8 @@ func (s *segment) load() error {
 		return damaged("it is too short")
 	}
 	tail := make([]byte, footerSize)
-	if _, err := s.file.ReadAt(tail, info.Size()-int64(footerSize)); err != nil {
-		return fmt.Errorf("read the text index: %w", err)
+	if err := s.readInto(tail, uint64(info.Size())-uint64(footerSize)); err != nil {
+		return err
 	}
 	f := &s.footer
 	if err := binary.Read(bytes.NewReader(tail), binary.LittleEndian, f); err != nil {
@@ -161,8 +168,8 @@ func (s *segment) load() error {
 // section reads a part of the file and compares its checksum.
 func (s *segment) section(from, to uint64, sum uint32) ([]byte, error) {
 	data := make([]byte, to-from)
-	if _, err := s.file.ReadAt(data, int64(from)); err != nil {
-		return nil, fmt.Errorf("read the text index: %w", err)
+	if err := s.readInto(data, from); err != nil {
+		return nil, err
 	}
 	if crc32.Checksum(data, castagnoli) != sum {
 		return nil, damaged("a checksum differs")
@@ -220,15 +227,8 @@ func (s *segment) loadDocuments() error {
 	if in.err != nil || in.at != len(data) || !slices.IsSorted(s.ids) {
 		return damaged("its documents do not fit")
 	}
+	s.mean = s.documents.mean()
 	return nil
-}
-
-// word is an entry of the dictionary.
-type word struct {
-	term   string
-	n      int    // postings
-	offset uint64 // of the postings
-	length uint64 // in bytes
 }
 
 // block reads a block of the dictionary and calls each, until that returns false.
@@ -248,9 +248,13 @@ func (s *segment) block(i int, each func(term []byte, w word) bool) error {
 			return damaged("its dictionary does not fit")
 		}
 		term = append(term[:shared], in.bytes(n)...)
-		w := word{n: int(in.number()), offset: offset, length: in.number()}
+		w := word{n: int(in.number()), own: int(in.number()), bound: in.byte(), offset: offset, length: in.number()}
+		if w.n > pieceSize {
+			w.table = in.number()
+		}
 		offset += w.length
-		if in.err != nil || offset > s.footer.Firsts || w.length > s.footer.Firsts || w.n > len(s.ids) || uint64(w.n) > w.length {
+		if in.err != nil || offset > s.footer.Firsts || w.length > s.footer.Firsts || w.n > len(s.ids) || w.own > w.n ||
+			w.table > w.length || uint64(w.n) > w.length-w.table {
 			return damaged("its dictionary does not fit")
 		}
 		if !each(term, w) {
@@ -278,11 +282,19 @@ func (s *segment) read(at, length uint64) (data []byte, free func(), err error) 
 			pages.Put(room)
 		}
 	}
-	if _, err := s.file.ReadAt(data, int64(at)); err != nil {
+	if err := s.readInto(data, at); err != nil {
 		free()
-		return nil, nil, fmt.Errorf("read the text index: %w", err)
+		return nil, nil, err
 	}
 	return data, free, nil
+}
+
+// readInto fills data with bytes of the file.
+func (s *segment) readInto(data []byte, at uint64) error {
+	if _, err := s.file.ReadAt(data, int64(at)); err != nil {
+		return fmt.Errorf("read the text index: %w", err)
+	}
+	return nil
 }
 
 // blockOf returns the block that a term is in, if it is in any.
@@ -292,75 +304,6 @@ func (s *segment) blockOf(term string) int {
 		return i
 	}
 	return i - 1
-}
-
-func (s *segment) list(r *room, term string) ([]posting, error) {
-	at, err := s.lookUp(term)
-	if err != nil || at.n == 0 {
-		return nil, err
-	}
-	return s.postings(r.take(at.n), at)
-}
-
-// lookUp returns where the list of a term is; it has no postings if there is none.
-func (s *segment) lookUp(term string) (at word, err error) {
-	if at, ok := s.places.get(term); ok {
-		return at, nil
-	}
-	i := s.blockOf(term)
-	if i < 0 {
-		return word{}, nil
-	}
-	err = s.block(i, func(t []byte, w word) bool {
-		if string(t) == term {
-			at = w
-		}
-		return string(t) < term
-	})
-	if err == nil {
-		s.places.put(term, at)
-	}
-	return at, err
-}
-
-// postings appends the list of a word.
-func (s *segment) postings(to []posting, w word) ([]posting, error) {
-	data, free, err := s.read(w.offset, w.length)
-	if err != nil {
-		return to, err
-	}
-	defer free()
-	return decode(to, data, w.n, uint64(len(s.ids)))
-}
-
-// decode appends n postings of documents below a place.
-func decode(to []posting, data []byte, n int, below uint64) ([]posting, error) {
-	to = slices.Grow(to, n)
-	doc, at := uint64(0), 0
-	for i := range n {
-		if at+1 >= len(data) {
-			return to, damaged("a list is too short")
-		}
-		step := uint64(data[at])
-		if step < 0x80 {
-			at++
-		} else {
-			var size int
-			if step, size = binary.Uvarint(data[at:]); size <= 0 || at+size >= len(data) {
-				return to, damaged("a list is too short")
-			}
-			at += size
-		}
-		if doc += step; doc >= below || step == 0 && i > 0 || step >= below {
-			return to, damaged("a list has no such document")
-		}
-		to = append(to, posting(doc<<placeBit)|posting(data[at]))
-		at++
-	}
-	if at != len(data) {
-		return to, damaged("a list is too long")
-	}
-	return to, nil
 }
 
 func (s *segment) terms(to []string, beginning string, limit int, keep func([]byte) bool) ([]string, error) {
@@ -445,6 +388,15 @@ func (r *reader) number() uint64 {
 func (r *reader) signed() int64 {
 	n := r.number()
 	return int64(n>>1) ^ -int64(n&1)
+}
+
+func (r *reader) byte() byte {
+	if r.at >= len(r.data) {
+		r.err = damaged("it is too short")
+		return 0
+	}
+	r.at++
+	return r.data[r.at-1]
 }
 
 func (r *reader) bytes(n uint64) []byte {

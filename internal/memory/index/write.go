@@ -15,6 +15,8 @@ import (
 // author writes a file: the terms in order, each with its postings, then the
 // documents.
 type author struct {
+	docs   documents
+	mean   float32 // of their sizes
 	file   *os.File
 	out    *bufio.Writer
 	err    error
@@ -27,15 +29,17 @@ type author struct {
 	inBlock int
 	last    string // term
 	block   []byte
+	table   []byte
 	list    []byte
 }
 
-func (x *Index) create(id int64) (*author, error) {
+// create begins a file of documents.
+func (x *Index) create(id int64, d documents) (*author, error) {
 	f, err := os.OpenFile(pathOf(x.config.Dir, id), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("write the text index: %w", err)
 	}
-	w := &author{file: f, out: bufio.NewWriterSize(f, 256<<10)}
+	w := &author{docs: d, mean: d.mean(), file: f, out: bufio.NewWriterSize(f, 256<<10)}
 	_, _ = rand.Read(w.footer.Mark[:]) // never fails
 	copy(w.footer.Magic[:], magic)
 	return w, nil
@@ -54,13 +58,7 @@ func (w *author) term(term string, list []posting) {
 	if len(list) == 0 {
 		return
 	}
-	w.list = w.list[:0]
-	before := uint32(0)
-	for _, p := range list {
-		w.list = binary.AppendUvarint(w.list, uint64(p.doc()-before))
-		w.list = append(w.list, byte(p))
-		before = p.doc()
-	}
+	own, bound := w.pack(list)
 	shared := 0
 	if w.inBlock == 0 {
 		w.block = binary.AppendUvarint(w.block[:0], w.at)
@@ -76,7 +74,13 @@ func (w *author) term(term string, list []posting) {
 	w.block = binary.AppendUvarint(w.block, uint64(len(term)-shared))
 	w.block = append(w.block, term[shared:]...)
 	w.block = binary.AppendUvarint(w.block, uint64(len(list)))
-	w.block = binary.AppendUvarint(w.block, uint64(len(w.list)))
+	w.block = binary.AppendUvarint(w.block, uint64(own))
+	w.block = append(w.block, bound)
+	w.block = binary.AppendUvarint(w.block, uint64(len(w.table)+len(w.list)))
+	if len(list) > pieceSize {
+		w.block = binary.AppendUvarint(w.block, uint64(len(w.table)))
+	}
+	w.write(w.table)
 	w.write(w.list)
 	w.last = term
 	w.footer.Terms++
@@ -84,6 +88,29 @@ func (w *author) term(term string, list []posting) {
 	if w.inBlock++; w.inBlock == blockTerms {
 		w.endBlock()
 	}
+}
+
+// pack encodes a list and its table. It returns how many are in a column of its
+// own, and the bound of what they say.
+func (w *author) pack(list []posting) (own int, bound byte) {
+	w.table, w.list = w.table[:0], w.list[:0]
+	most, before := float32(0), uint32(0)
+	last, begun := uint32(0), 0 // of the piece before, and of the piece at hand
+	for i, p := range list {
+		if i > 0 && i%pieceSize == 0 {
+			w.table = binary.AppendUvarint(w.table, uint64(before-last))
+			w.table = binary.AppendUvarint(w.table, uint64(len(w.list)-begun))
+			last, begun = before, len(w.list)
+		}
+		w.list = binary.AppendUvarint(w.list, uint64(p.doc()-before))
+		w.list = append(w.list, byte(p))
+		before = p.doc()
+		if p.own() {
+			own++
+		}
+		most = max(most, gain(p.weight(), w.docs.sizes[before], w.mean))
+	}
+	return own, boundOf(most)
 }
 
 func (w *author) endBlock() {
@@ -104,14 +131,14 @@ func (w *author) next() (at uint64, sum uint32) {
 }
 
 // end writes the rest, and returns after it is on the disk.
-func (w *author) end(d documents) error {
+func (w *author) end() error {
 	w.endBlock()
 	f := &w.footer
-	f.Docs = uint64(len(d.ids))
+	f.Docs = uint64(len(w.docs.ids))
 	f.Firsts, f.SumBody = w.next()
 	w.write(w.firsts)
 	f.Documents, f.SumFirsts = w.next()
-	w.write(encodeDocuments(d))
+	w.write(encodeDocuments(w.docs))
 	f.End, f.SumDocuments = w.next()
 	f.Sum = f.sum()
 	if w.err == nil {

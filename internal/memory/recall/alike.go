@@ -32,12 +32,12 @@ func (r *Recall) Alike(ctx context.Context, m ambry.Detail, limit int, except ma
 	if err != nil || len(rare) == 0 {
 		return nil, err
 	}
-	found, _, err := r.store.Candidates(ctx, store.Match{Any: rare, Own: true, Filter: store.Filter{Project: m.Project}}, limit+len(except))
+	found, err := r.store.Candidates(ctx, store.Match{Any: rare, Own: true, Filter: store.Filter{Project: m.Project}}, limit+len(except))
 	if err != nil {
 		return nil, err
 	}
-	scores, rows := make(map[int64]float64, len(found)), make([]int64, len(found))
-	for i, c := range found {
+	scores, rows := make(map[int64]float64, len(found.Best)), make([]int64, len(found.Best))
+	for i, c := range found.Best {
 		scores[c.Row], rows[i] = c.Score, c.Row
 	}
 	texts, err := r.store.Texts(ctx, rows, len(rows), 0)

@@ -11,26 +11,26 @@ import (
 // candidates asks the index for memories that have any of the words, best first,
 // and counts the matches. Parts of identifiers and common words are asked for
 // when the others find little.
-func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]store.Candidate, int, error) {
+func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]store.Candidate, total, error) {
 	if len(a.units) == 0 && len(a.prefix) == 0 && a.unfiltered() && a.window.From.IsZero() {
-		return nil, 0, nil
+		return nil, total{}, nil
 	}
 	found := pool{best: make([]store.Candidate, 0, maxCandidates+maxNear), known: make(map[int64]bool, maxCandidates)}
 	if a.window.Days() > 0 {
 		m := a.any()
 		m.During = store.Days{From: a.window.From, To: a.window.To}
 		if err := found.ask(ctx, r.store, m, maxInWindow, 1); err != nil {
-			return nil, 0, err
+			return nil, total{}, err
 		}
 		if len(found.best) < maxInWindow && a.window.Days() <= maxWholeDays {
 			m.Any, m.Prefix = nil, nil // it may have happened in other words
 			if err := found.ask(ctx, r.store, m, maxInWindow-len(found.best), 1); err != nil {
-				return nil, 0, err
+				return nil, total{}, err
 			}
 		}
 	}
 	if len(a.units) == 0 && len(a.prefix) == 0 && a.unfiltered() {
-		return found.best, len(found.best), nil
+		return found.best, total{n: len(found.best)}, nil
 	}
 	counts := 1.0
 	for _, m := range r.matches(a) {
@@ -38,40 +38,41 @@ func (r *Recall) candidates(ctx context.Context, a asked, limit int) ([]store.Ca
 			break
 		}
 		if err := found.ask(ctx, r.store, m, maxCandidates, counts); err != nil {
-			return nil, 0, err
+			return nil, total{}, err
 		}
 		counts = partGain
 	}
-	return found.best, max(len(found.best), found.total), nil
+	found.matching.n = max(len(found.best), found.matching.n)
+	return found.best, found.matching, nil
 }
 
 // pool gathers what several questions to the index find.
 type pool struct {
-	best  []store.Candidate
-	known map[int64]bool
-	total int     // matches of the last question
-	top   float64 // the best score
+	best     []store.Candidate
+	known    map[int64]bool
+	matching total   // of the last question
+	top      float64 // the best score
 }
 
 // ask asks for n more. What is found counts as it scores, or so much less than
 // what was found before, whose scores are of another question.
 func (p *pool) ask(ctx context.Context, s *store.Store, m store.Match, n int, counts float64) error {
-	found, total, err := s.Candidates(ctx, m, n)
+	found, err := s.Candidates(ctx, m, n)
 	if err != nil {
 		return err
 	}
 	scale := 1.0
-	if counts < 1 && p.top > 0 && len(found) > 0 {
-		scale = counts * p.top / max(found[0].Score, 1e-9)
+	if counts < 1 && p.top > 0 && len(found.Best) > 0 {
+		scale = counts * p.top / max(found.Best[0].Score, 1e-9)
 	}
-	for _, c := range found {
+	for _, c := range found.Best {
 		c.Score *= scale
 		p.top = max(p.top, c.Score)
 		if !p.known[c.Row] {
 			p.best, p.known[c.Row] = append(p.best, c), true
 		}
 	}
-	p.total = total
+	p.matching = total{n: found.Total, atLeast: found.AtLeast}
 	return nil
 }
 

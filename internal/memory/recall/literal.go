@@ -69,12 +69,12 @@ func (r *Recall) read(ctx context.Context, c *words.Cutter, q ambry.Query, limit
 	a := parse(c, query, time.Time{})
 	rd := &reading{r: r, pattern: p, filter: a.filter, limit: limit, deadline: time.Now().Add(readingTime), known: map[int64]bool{}}
 	if inner := innerWords(c, p.literal); len(inner) > 0 {
-		best, _, err := r.store.Candidates(ctx, store.Match{All: inner, Own: true, Filter: a.filter}, maxFound)
+		found, err := r.store.Candidates(ctx, store.Match{All: inner, Own: true, Filter: a.filter}, maxFound)
 		if err != nil {
 			return nil, false, err
 		}
-		rows := make([]int64, len(best))
-		for i, b := range best {
+		rows := make([]int64, len(found.Best))
+		for i, b := range found.Best {
 			rows[i] = b.Row
 		}
 		if err := rd.look(ctx, rows); err != nil {

@@ -75,19 +75,20 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	defer r.cutters.Put(cutter)
 	asked := parse(cutter, q, r.now())
 	var best []ranked
-	var total int
+	var matching total
 	var outOfTime bool
 	var err error
 	if q.Mode == ambry.ModeSubstring || q.Mode == ambry.ModeRegex {
 		best, outOfTime, err = r.read(ctx, cutter, q, limit)
 	} else {
-		best, total, err = r.byIndex(ctx, cutter, asked, limit)
+		best, matching, err = r.byIndex(ctx, cutter, asked, limit)
 	}
 	if err != nil {
 		return ambry.Answer{}, nil, err
 	}
 	best = best[:min(limit, len(best))]
-	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(total, len(best)), ServerTime: r.now().UTC(), Incomplete: outOfTime}
+	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(matching.n, len(best)), TotalAtLeast: matching.atLeast,
+		ServerTime: r.now().UTC(), Incomplete: outOfTime}
 	for i := range best {
 		a.Hits = append(a.Hits, best[i].hit())
 	}
@@ -113,23 +114,29 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 	return a, sections, nil
 }
 
+// total is how many memories match, or at least match.
+type total struct {
+	n       int
+	atLeast bool
+}
+
 // byIndex finds memories and looks at the best of them closely.
-func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limit int) (best []ranked, total int, err error) {
+func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limit int) (best []ranked, matching total, err error) {
 	near := r.beginNear(ctx, asked)
 	var found []store.Candidate
 	if err = r.weigh(ctx, &asked); err == nil {
-		found, total, err = r.candidates(ctx, asked, limit)
+		found, matching, err = r.candidates(ctx, asked, limit)
 	}
 	alike, nearErr := near.scores(found)
 	if err != nil {
-		return nil, 0, err
+		return nil, total{}, err
 	}
 	if nearErr != nil {
-		return nil, 0, nearErr
+		return nil, total{}, nearErr
 	}
 	found, like, err := r.withAlike(ctx, asked, found, alike)
 	if err != nil {
-		return nil, 0, err
+		return nil, total{}, err
 	}
 	closely := max(minClose, limit+limit/4)
 	if len(asked.phrases) > 0 {
@@ -137,14 +144,14 @@ func (r *Recall) byIndex(ctx context.Context, c *words.Cutter, asked asked, limi
 	}
 	best, err = r.rank(ctx, c, asked, found, like, closely)
 	if err != nil {
-		return nil, 0, err
+		return nil, total{}, err
 	}
 	if len(asked.phrases) > 0 {
-		total = len(best)
+		matching = total{n: len(best)}
 	}
 	best = folded(best)
 	best, err = r.described(ctx, best[:min(limit, len(best))])
-	return best, total, err
+	return best, matching, err
 }
 
 // Find returns the rows of the memories that have all words of a text, the best
@@ -157,12 +164,12 @@ func (r *Recall) Find(ctx context.Context, text string) ([]int64, error) {
 	if len(asked.units) == 0 && asked.unfiltered() {
 		return nil, nil
 	}
-	found, _, err := r.store.Candidates(ctx, asked.all(), maxFound)
+	found, err := r.store.Candidates(ctx, asked.all(), maxFound)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]int64, len(found))
-	for i, c := range found {
+	rows := make([]int64, len(found.Best))
+	for i, c := range found.Best {
 		rows[i] = c.Row
 	}
 	return rows, nil

@@ -81,11 +81,11 @@ func library(t *testing.T) (path, file string, words []string) {
 func lost(t *testing.T, s *Store, words []string) (out []string) {
 	t.Helper()
 	for _, w := range words {
-		found, _, err := s.Candidates(t.Context(), Match{All: [][]string{{w}}}, 10)
+		found, err := s.Candidates(t.Context(), Match{All: [][]string{{w}}}, 10)
 		if err != nil {
 			t.Errorf("%s: %v", w, err)
 		}
-		if len(found) != 1 {
+		if len(found.Best) != 1 {
 			out = append(out, w)
 		}
 	}
@@ -139,11 +139,11 @@ func TestAnIndexThatGoesBadIsMadeAnew(t *testing.T) {
 	if err := os.WriteFile(file, slices.Repeat([]byte{0xff}, int(info.Size())), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Candidates(t.Context(), Match{All: [][]string{{words[0]}}}, 10); ambry.KindOf(err) != ambry.MemoryUnavailable {
+	if _, err := s.Candidates(t.Context(), Match{All: [][]string{{words[0]}}}, 10); ambry.KindOf(err) != ambry.MemoryUnavailable {
 		t.Errorf("a search: %v", err)
 	}
 	for t.Context().Err() == nil {
-		if _, _, err := s.Candidates(t.Context(), Match{All: [][]string{{words[0]}}}, 10); err == nil {
+		if _, err := s.Candidates(t.Context(), Match{All: [][]string{{words[0]}}}, 10); err == nil {
 			break
 		}
 	}
@@ -236,7 +236,7 @@ func TestALetterThatTheDiskChangedIsNotShown(t *testing.T) {
 	if err := s.Rebuild(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if found, _, err := s.Candidates(t.Context(), Match{All: [][]string{{"lock"}}}, 10); err != nil || len(found) != 1 {
+	if found, err := s.Candidates(t.Context(), Match{All: [][]string{{"lock"}}}, 10); err != nil || len(found.Best) != 1 {
 		t.Errorf("%v, %v", found, err)
 	}
 }

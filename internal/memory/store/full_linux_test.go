@@ -55,8 +55,8 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("%s: %s: %v", when, id, err)
 			}
 		}
-		found, _, err := s.Candidates(t.Context(), store.Match{Any: []string{"first"}}, 10)
-		if err != nil || len(found) != 1 {
+		found, err := s.Candidates(t.Context(), store.Match{Any: []string{"first"}}, 10)
+		if err != nil || len(found.Best) != 1 {
 			t.Errorf("%s: search: got %v and error %v", when, found, err)
 		}
 	}

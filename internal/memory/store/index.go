@@ -15,9 +15,9 @@ import (
 	"ambry.dev/ambry/internal/memory/tables"
 )
 
-// indexVersion grows when the terms, the columns or their weights change; an index
+// indexVersion grows when the terms, the columns, their weights or the files change; an index
 // of another version is made anew when the memory is opened.
-const indexVersion = 4
+const indexVersion = 5
 
 // The columns are lead, rest, around, day and scope: a request says in few words
 // what an answer says in many, and what was said around a turn is only a hint.

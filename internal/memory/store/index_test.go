@@ -15,11 +15,11 @@ import (
 
 func candidates(t *testing.T, s *store.Store, m store.Match) []store.Candidate {
 	t.Helper()
-	found, _, err := s.Candidates(t.Context(), m, 100)
+	found, err := s.Candidates(t.Context(), m, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	return found.Best
 }
 
 // indexFiles returns the files of the text index; that there is none fails.

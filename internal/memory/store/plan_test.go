@@ -64,11 +64,11 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 	if err := s.Learn(ctx, []Learned{{Lesson: lessons[0], Claims: claims}}); err != nil {
 		t.Fatal(err)
 	}
-	found, _, err := s.Candidates(ctx, Match{All: [][]string{{"question"}}}, 10)
-	if err != nil || len(found) != 1 {
+	found, err := s.Candidates(ctx, Match{All: [][]string{{"question"}}}, 10)
+	if err != nil || len(found.Best) != 1 {
 		t.Fatalf("got %v and error %v", found, err)
 	}
-	texts, err := s.Texts(ctx, []int64{found[0].Row}, 1, 0)
+	texts, err := s.Texts(ctx, []int64{found.Best[0].Row}, 1, 0)
 	if err != nil || len(texts) != 1 {
 		t.Fatalf("got %v and error %v", texts, err)
 	}
@@ -99,7 +99,7 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 		},
 		func() error { _, err := s.Reports().Tasks(ctx, ambry.TasksQuery{}); return err },
 		func() error {
-			_, err := s.Reports().TasksOf(ctx, []int64{found[0].Row}, ambry.TasksQuery{})
+			_, err := s.Reports().TasksOf(ctx, []int64{found.Best[0].Row}, ambry.TasksQuery{})
 			return err
 		},
 		func() error { _, err := s.Reports().Processing(ctx, []string{texts[0].ID}); return err },
@@ -118,11 +118,11 @@ func TestNoPageReadsAWholeTable(t *testing.T) {
 		func() error { _, err := s.Reports().Items(ctx, ambry.ItemsQuery{Layer: ambry.L1}); return err },
 		func() error { _, err := s.Reports().Items(ctx, ambry.ItemsQuery{Project: "/p"}); return err },
 		func() error {
-			_, err := s.Reports().ItemsOf(ctx, []int64{found[0].Row}, ambry.ItemsQuery{Layer: ambry.L1})
+			_, err := s.Reports().ItemsOf(ctx, []int64{found.Best[0].Row}, ambry.ItemsQuery{Layer: ambry.L1})
 			return err
 		},
 		func() error {
-			_, _, err := s.Candidates(ctx, Match{Filter: Filter{Agents: []string{"codex"}, Session: "s", After: time.Unix(1, 0)}}, 10)
+			_, err := s.Candidates(ctx, Match{Filter: Filter{Agents: []string{"codex"}, Session: "s", After: time.Unix(1, 0)}}, 10)
 			return err
 		},
 	}

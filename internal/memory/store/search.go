@@ -47,28 +47,34 @@ type Candidate struct {
 	At    time.Time
 }
 
-// Candidates returns the memories that match, by relevance (BM25), at most limit,
-// and how many match in all.
-func (s *Store) Candidates(ctx context.Context, m Match, limit int) (found []Candidate, total int, err error) {
-	q, err := s.indexQuery(ctx, m)
-	if err != nil || len(q.All)+len(q.Any)+len(q.Prefix)+len(q.Scope) == 0 && q.From == 0 && q.Before == 0 {
-		return nil, 0, err
-	}
-	hits, total, err := s.index.Search(q, limit)
-	if err != nil {
-		return nil, 0, fmt.Errorf("search: %w", s.searched(err))
-	}
-	found = make([]Candidate, len(hits))
-	for i, h := range hits {
-		found[i] = Candidate{Row: h.Doc, Score: h.Score, At: sqlite.Time(h.At)}
-	}
-	return found, total, nil
+// Candidates are memories that match.
+type Candidates struct {
+	Best    []Candidate // by relevance (BM25)
+	Total   int         // how many match
+	AtLeast bool        // or more: see [index.Index.Search]
 }
 
-// Count returns how many memories match.
+// Candidates returns the memories that match, at most limit.
+func (s *Store) Candidates(ctx context.Context, m Match, limit int) (Candidates, error) {
+	q, err := s.indexQuery(ctx, m)
+	if err != nil || len(q.All)+len(q.Any)+len(q.Prefix)+len(q.Scope) == 0 && q.From == 0 && q.Before == 0 {
+		return Candidates{}, err
+	}
+	found, err := s.index.Search(q, limit)
+	if err != nil {
+		return Candidates{}, fmt.Errorf("search: %w", s.searched(err))
+	}
+	out := Candidates{Best: make([]Candidate, len(found.Hits)), Total: found.Total, AtLeast: found.AtLeast}
+	for i, h := range found.Hits {
+		out.Best[i] = Candidate{Row: h.Doc, Score: h.Score, At: sqlite.Time(h.At)}
+	}
+	return out, nil
+}
+
+// Count returns how many memories match, of a frequent term about as many.
 func (s *Store) Count(ctx context.Context, m Match) (int, error) {
-	_, n, err := s.Candidates(ctx, m, 0)
-	return n, err
+	found, err := s.Candidates(ctx, m, 0)
+	return found.Total, err
 }
 
 // Indexed returns how many memories can be found.
