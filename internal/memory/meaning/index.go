@@ -10,11 +10,8 @@ import (
 // slabRows is how many memories a slab has room for.
 const slabRows = 1 << 13
 
-// maxDims bounds the vectors, so that a distance fits its type.
+// maxDims bounds the vectors.
 const maxDims = model.MaxDims
-
-// absent is the distance of what is not there or not wanted.
-const absent = ^uint16(0)
 
 // slab holds the vectors of memories whose rows follow each other. Rows are
 // numbered without holes but for what was forgotten, so a row is its place.
@@ -109,8 +106,10 @@ func bitsOf(p store.Placed) uint8 {
 }
 
 // script of the text of a row.
-func (s *slab) script(i int) store.Script {
-	if s.bits[i]&unspaced != 0 {
+func (s *slab) script(i int) store.Script { return scriptOf(s.bits[i]) }
+
+func scriptOf(bits uint8) store.Script {
+	if bits&unspaced != 0 {
 		return store.Unspaced
 	}
 	return store.Spaced

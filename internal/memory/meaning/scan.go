@@ -33,7 +33,7 @@ type filter struct {
 	hidden                     uint8 // bits that must not be there
 	agents, projects, sessions []uint32
 	after, before              int64
-	open                       bool // only hidden is looked at
+	open                       bool // only hidden matters
 }
 
 func newFilter(p store.Places) filter {
@@ -56,18 +56,10 @@ func narrow(ids []int64) []uint32 {
 	return out
 }
 
-// passes reports whether a row is there and wanted. Most filters are open, and
-// then its bits are enough.
+// passes reports whether a row that is there is wanted, as far as bits do not tell.
 func (f *filter) passes(s *slab, i int) bool {
-	bits := s.bits[i]
-	if bits&present == 0 || bits&f.hidden != 0 {
-		return false
-	}
-	if f.open {
-		return true
-	}
 	p := &s.places[i]
-	return (f.layers == 0 || bits&f.layers != 0) &&
+	return (f.layers == 0 || s.bits[i]&f.layers != 0) &&
 		(len(f.agents) == 0 || slices.Contains(f.agents, p.agent)) &&
 		(len(f.projects) == 0 || slices.Contains(f.projects, p.project)) &&
 		(len(f.sessions) == 0 || slices.Contains(f.sessions, p.session)) &&
@@ -81,9 +73,6 @@ type neighbour struct {
 	cosine float32
 	script store.Script
 }
-
-// distances is what a search writes down, kept for the next one.
-var distances = sync.Pool{New: func() any { return new([]uint16) }}
 
 // scripts is how many there are.
 const scripts = 2
@@ -119,43 +108,17 @@ func (x *index) best(v []float32, script store.Script, f filter, n int) (found [
 	}
 	signs := make([]uint64, x.words())
 	signsOf(signs, store.NewVector(v).Codes)
-	buffer := distances.Get().(*[]uint16)
-	defer distances.Put(buffer)
-	if need := len(x.slabs) * slabRows; cap(*buffer) < need {
-		*buffer = make([]uint16, need)
-	}
-	all := (*buffer)[:len(x.slabs)*slabRows]
-	histogram := x.measure(signs, &f, all)
+	lists := x.shortlists(signs, &f)
 	other := 1 - script
-	found = x.closest(v, all, histogram[script], script, preselected, n)
-	found = append(found, x.closest(v, all, histogram[other], other, preselected/2, n/2)...)
+	found = x.closest(v, lists[script].best(), n)
+	others := lists[other].best()
+	found = append(found, x.closest(v, others[:min(len(others), preselected/2)], n/2)...)
 	return found, x.background(v)
 }
 
-// closest compares the memories of a script exactly that have the fewest signs
-// otherwise, as the distances of all tell, and returns the best n.
-func (x *index) closest(v []float32, all []uint16, histogram []int, script store.Script, compared, n int) (found []neighbour) {
-	cut, below := 0, 0
-	for cut < len(histogram)-1 && below+histogram[cut] < compared {
-		below += histogram[cut]
-		cut++
-	}
-	atCut := compared - below
-	rows := make([]int64, 0, compared)
-	for row := len(all) - 1; row >= 0; row-- { // of those at the cut, the newest
-		d := all[row]
-		if d == absent || int(d) > cut || x.slabs[row/slabRows].script(row%slabRows) != script {
-			continue
-		}
-		if int(d) == cut {
-			if atCut == 0 {
-				continue
-			}
-			atCut--
-		}
-		rows = append(rows, int64(row))
-	}
-	found = x.exactly(make([]neighbour, 0, len(rows)), v, rows)
+// closest compares rows exactly and returns the best n.
+func (x *index) closest(v []float32, rows []int64, n int) []neighbour {
+	found := x.exactly(make([]neighbour, 0, len(rows)), v, rows)
 	slices.SortFunc(found, func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(b.row, a.row))
 	})
@@ -167,64 +130,73 @@ func (x *index) has(row int64) bool {
 	return row >= 0 && n < int64(len(x.slabs)) && x.slabs[n] != nil && x.slabs[n].bits[row%slabRows] != 0
 }
 
-// measure writes the distance of each row into all, and returns how many rows of
-// each script there are at each distance.
-func (x *index) measure(signs []uint64, f *filter, all []uint16) [scripts][]int {
-	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs))
-	counts := make([][scripts][]int, workers)
+// shortlists returns, of each script, the rows that pass a filter and have the
+// fewest signs otherwise.
+func (x *index) shortlists(signs []uint64, f *filter) [scripts]*shortlist {
+	workers := max(min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs)), 1)
+	lists := make([][scripts]*shortlist, workers)
 	var wait sync.WaitGroup
 	for w := range workers {
-		for i := range counts[w] {
-			counts[w][i] = make([]int, x.words()*64+1)
+		for i := range lists[w] {
+			lists[w][i] = newShortlist(preselected, len(signs)*64)
 		}
-		measure := func() {
-			for n := w; n < len(x.slabs); n += workers {
-				x.measureSlab(x.slabs[n], signs, f, all[n*slabRows:(n+1)*slabRows], &counts[w])
+		look := func() {
+			for n := len(x.slabs) - 1 - w; n >= 0; n -= workers {
+				x.slabs[n].look(n*slabRows, signs, f, &lists[w])
 			}
 		}
 		if w < workers-1 {
-			wait.Go(measure)
+			wait.Go(look)
 		} else {
-			measure()
+			look()
 		}
 	}
 	wait.Wait()
-	for _, c := range counts[1:] {
-		for i := range c {
-			for d, n := range c[i] {
-				counts[0][i][d] += n
-			}
+	for _, l := range lists[1:] {
+		for i := range l {
+			lists[0][i].rows = append(lists[0][i].rows, l[i].rows...)
 		}
 	}
-	return counts[0]
+	return lists[0]
 }
 
-func (x *index) measureSlab(s *slab, signs []uint64, f *filter, out []uint16, counts *[scripts][]int) {
+// look adds the rows of a slab to the shortlists, the newest first. The usual
+// length is written out here: to call distance takes as long as what it does.
+func (s *slab) look(first int, signs []uint64, f *filter, lists *[scripts]*shortlist) {
 	if s == nil {
-		for i := range out {
-			out[i] = absent
-		}
 		return
 	}
-	words := len(signs)
-	for i := range out {
-		if !f.passes(s, i) {
-			out[i] = absent
+	words, want := len(signs), present|f.hidden
+	usual := words == usualWords
+	var own [usualWords]uint64
+	copy(own[:], signs)
+	bounds := [scripts]int{lists[0].bound, lists[1].bound}
+	for i := slabRows - 1; i >= 0; i-- {
+		has := s.bits[i]
+		if has&want != present || !f.open && !f.passes(s, i) {
 			continue
 		}
-		d := distance(signs, s.signs[i*words:(i+1)*words])
-		out[i] = uint16(d)
-		counts[s.script(i)][d]++
+		var d int
+		if usual {
+			row := (*[usualWords]uint64)(s.signs[usualWords*i:])
+			d = bits.OnesCount64(own[0]^row[0]) + bits.OnesCount64(own[1]^row[1]) + bits.OnesCount64(own[2]^row[2]) + bits.OnesCount64(own[3]^row[3])
+		} else {
+			d = distance(signs, s.signs[i*words:(i+1)*words])
+		}
+		if script := scriptOf(has); d < bounds[script] {
+			lists[script].add(first+i, d)
+			bounds[script] = lists[script].bound
+		}
 	}
 }
 
-// distance counts the signs that differ. The usual lengths are written out; that
-// halves the time of a search.
+// usualWords are the signs of the embedding in the binary, of 256 numbers.
+const usualWords = 4
+
+// distance counts the signs that differ. Another length that is frequent is
+// written out, which halves the time.
 func distance(a, b []uint64) int {
-	switch {
-	case len(a) == 4 && len(b) == 4:
-		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) + bits.OnesCount64(a[3]^b[3])
-	case len(a) == 6 && len(b) == 6:
+	if len(a) == 6 && len(b) == 6 {
 		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) +
 			bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4]) + bits.OnesCount64(a[5]^b[5])
 	}

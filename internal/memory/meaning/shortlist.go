@@ -1,0 +1,53 @@
+package meaning
+
+import (
+	"cmp"
+	"slices"
+)
+
+// shortlist gathers the rows at the smallest distances. Rows are added from the
+// last on, so that of those at the same distance the first added are kept.
+type shortlist struct {
+	want  int
+	bound int // rows at this distance and beyond are not among the best any more
+	cut   int // the greatest distance of the best, once there are enough
+	n     int // rows up to it
+	at    []int
+	rows  []listed
+}
+
+type listed struct {
+	row      int64
+	distance int
+}
+
+// newShortlist is for so many rows, at distances up to the farthest.
+func newShortlist(want, farthest int) *shortlist {
+	return &shortlist{want: want, bound: farthest + 1, cut: farthest, at: make([]int, farthest+1), rows: make([]listed, 0, 4*want)}
+}
+
+// add adds a row at a distance below the bound.
+func (l *shortlist) add(row, distance int) {
+	l.rows = append(l.rows, listed{int64(row), distance})
+	l.at[distance]++
+	if l.n++; l.n < l.want {
+		return
+	}
+	for l.n-l.at[l.cut] >= l.want {
+		l.n -= l.at[l.cut]
+		l.cut--
+	}
+	l.bound = l.cut
+}
+
+// best returns the rows with the smallest distances, at most as many as are wanted.
+func (l *shortlist) best() []int64 {
+	slices.SortFunc(l.rows, func(a, b listed) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.row, a.row))
+	})
+	out := make([]int64, min(l.want, len(l.rows)))
+	for i := range out {
+		out[i] = l.rows[i].row
+	}
+	return out
+}
