@@ -41,7 +41,9 @@ func Memory(ctx context.Context, o Options, stdin io.Reader, stdout io.Writer) e
 		return fmt.Errorf("log level: %w", err)
 	}
 	o.Home = told.Home
-	r, err := openRuntime(ctx, o, level)
+	r, err := openRuntime(ctx, o, level, func(at string) {
+		_ = parent.Working(at) // without a parent there is soon no child either
+	})
 	if ambry.KindOf(err) == ambry.MemoryUnavailable {
 		if h, openErr := home.Existing(o.Home); openErr == nil {
 			return parent.Refuse(offer(ctx, h, err))
@@ -70,7 +72,11 @@ func Standalone(ctx context.Context, o Options, port int, token string) error {
 	if err != nil {
 		return err
 	}
-	r, err := openRuntime(ctx, o, set.Log.Level)
+	r, err := openRuntime(ctx, o, set.Log.Level, func(at string) {
+		if o.Stderr != nil {
+			fmt.Fprintln(o.Stderr, "the memory", at)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -103,8 +109,8 @@ type memoryHost struct {
 }
 
 // openRuntime opens the memory of a home, as soon as the runtime before this one
-// has let go of it.
-func openRuntime(ctx context.Context, o Options, level slog.Level) (r *memoryHost, err error) {
+// has let go of it. What takes long is told.
+func openRuntime(ctx context.Context, o Options, level slog.Level, working func(at string)) (r *memoryHost, err error) {
 	home.Umask()
 	h, err := home.Open(o.Home)
 	if err != nil {
@@ -128,7 +134,7 @@ func openRuntime(ctx context.Context, o Options, level slog.Level) (r *memoryHos
 	if _, err := keep.EndReplace(h); err != nil {
 		return nil, err
 	}
-	r.store, err = store.Open(ctx, store.Config{Path: h.MemoryDB(), BackupDir: h.Backups(), Logger: r.log, Now: time.Now})
+	r.store, err = store.Open(ctx, store.Config{Path: h.MemoryDB(), BackupDir: h.Backups(), Logger: r.log, Now: time.Now, Working: working})
 	if err != nil {
 		r.log.Error("open the memory", "err", err)
 		return nil, err
@@ -174,6 +180,7 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 		ln.Close()
 		return err
 	}
+	defer start(ctx, "rehearsal", r.log, e.Rehearse)()
 	learning, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -35,8 +35,8 @@ type address struct {
 	Token   string `json:"token"`
 }
 
-// migrationWait is how long the runtime may take to open its database. After an
-// update a large one is copied and brought to its new form.
+// migrationWait is how long the runtime may take to open its database without a
+// word. After an update a large one is copied and brought to its new form.
 const migrationWait = 5 * time.Minute
 
 // memoryRuntime is the service's side of the memory runtime: a child of its
@@ -170,7 +170,10 @@ func (m *memoryRuntime) target() (*url.URL, string, error) {
 		if !ok {
 			state := m.child.State()
 			text := "the memory runtime is starting; try again in a moment"
-			if state.Health != ambry.HealthStarting {
+			switch {
+			case state.Health == ambry.HealthStarting && state.Reason != "":
+				text = state.Reason + "; try again in a moment"
+			case state.Health != ambry.HealthStarting:
 				text = "the memory runtime is not running: " + state.Reason + `; see "ambry doctor"`
 			}
 			return nil, "", &ambry.Error{Kind: ambry.MemoryUnavailable, Message: text, RetryAfter: 1}

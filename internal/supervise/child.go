@@ -19,8 +19,8 @@ type Parent struct{ out io.Writer }
 // Child is the child's side. It reads into hello what the parent tells, and
 // returns a context that ends with the input, see [ErrParentGone]. The input
 // belongs to it from now on. The child answers once, by [Parent.Ready] or
-// [Parent.Refuse], before the handshake of the parent times out: so what takes
-// long comes after the answer.
+// [Parent.Refuse], before the handshake of the parent times out. What takes long
+// comes after the answer, or is told by [Parent.Working] again and again.
 func Child(ctx context.Context, stdin io.Reader, stdout io.Writer, hello any) (context.Context, Parent, error) {
 	in := bufio.NewReader(stdin)
 	line, err := readLine(in)
@@ -38,6 +38,10 @@ func Child(ctx context.Context, stdin io.Reader, stdout io.Writer, hello any) (c
 	}()
 	return ctx, Parent{stdout}, nil
 }
+
+// Working tells the parent what the child is at before it can be used, as in "reads
+// its files, 3 of 7". The handshake begins anew with it. It is shown to people.
+func (p Parent) Working(at string) error { return p.say(message{Working: at}) }
 
 // Ready tells the parent that the child can be used, and how.
 func (p Parent) Ready(answer any) error {

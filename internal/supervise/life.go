@@ -45,7 +45,7 @@ type child struct {
 	cmd    *exec.Cmd
 	group  group
 	stdin  io.Closer
-	answer *firstLine
+	says   *sayings
 	exited chan struct{} // closed when the process is gone and err is set
 	err    error
 	served sync.WaitGroup
@@ -56,12 +56,12 @@ type child struct {
 func (s *Supervisor[A]) start(died func()) (*child, error) {
 	c := &child{
 		cmd:    exec.Command(s.cfg.Command, s.cfg.Args...),
-		answer: newFirstLine(),
+		says:   newSayings(),
 		exited: make(chan struct{}),
 	}
 	c.cmd.Env = s.cfg.Env
 	c.cmd.Stderr = s.cfg.Stderr
-	c.cmd.Stdout = c.answer
+	c.cmd.Stdout = c.says
 	c.cmd.WaitDelay = outputDelay
 	c.group.prepare(c.cmd)
 	stdin, err := c.cmd.StdinPipe()
@@ -86,21 +86,32 @@ func (s *Supervisor[A]) start(died func()) (*child, error) {
 	return c, nil
 }
 
-// greet waits for the answer of a child.
+// greet waits for the answer of a child, for as long as it goes on to say what it
+// is at.
 func (s *Supervisor[A]) greet(ctx context.Context, c *child) (answer A, err error) {
 	late := time.NewTimer(s.cfg.Timing.Handshake)
 	defer late.Stop()
-	select {
-	case line := <-c.answer.line:
-		return decode[A](line)
-	case <-c.exited:
-	case <-late.C:
-		return answer, &fault{why: fmt.Sprintf("was not ready after %v", s.cfg.Timing.Handshake)}
-	case <-ctx.Done():
-		return answer, ctx.Err()
+	for waiting := true; waiting; {
+		select {
+		case line := <-c.says.answer:
+			return decode[A](line)
+		case line := <-c.says.working:
+			var m message
+			if err := json.Unmarshal(line, &m); err != nil {
+				return answer, &fault{why: "does not answer as agreed"}
+			}
+			late.Reset(s.cfg.Timing.Handshake)
+			s.set(ambry.HealthStarting, s.reason(m.Working))
+		case <-c.exited:
+			waiting = false
+		case <-late.C:
+			return answer, &fault{why: fmt.Sprintf("was not ready after %v", s.cfg.Timing.Handshake)}
+		case <-ctx.Done():
+			return answer, ctx.Err()
+		}
 	}
 	select {
-	case line := <-c.answer.line: // it answered and ended at once
+	case line := <-c.says.answer: // it answered and ended at once
 		return decode[A](line)
 	default:
 		return answer, &fault{why: "ended before it was ready (" + c.ending() + ")"}

@@ -5,43 +5,56 @@ import (
 	"encoding/json"
 )
 
-// message is what a child says, on one line: its answer, or why it refuses.
+// message is what a child says, on one line: what it is at, any number of times,
+// then its answer, or why it refuses.
 type message struct {
+	Working string          `json:"working,omitempty"`
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Refusal string          `json:"refusal,omitempty"`
 }
 
+// atWork is how a line begins that is no answer yet.
+var atWork = []byte(`{"working":`)
+
 // maxLine is how long a line between the two processes may be, in bytes.
 const maxLine = 1 << 20
 
-// firstLine is a writer that passes on the first line and drops the rest, so
-// that a child that goes on talking does not get stuck.
-type firstLine struct {
-	line chan []byte // gets one line
-	held []byte
-	done bool
+// sayings is a writer that passes on the first line that is an answer and, of those
+// before it, the last that was not read yet. It drops the rest, so that a child that
+// goes on talking does not get stuck.
+type sayings struct {
+	working chan []byte
+	answer  chan []byte // gets one line
+	held    []byte
+	done    bool
 }
 
-func newFirstLine() *firstLine { return &firstLine{line: make(chan []byte, 1)} }
+func newSayings() *sayings {
+	return &sayings{working: make(chan []byte, 1), answer: make(chan []byte, 1)}
+}
 
 // Write never fails.
-func (f *firstLine) Write(p []byte) (int, error) {
-	if f.done {
-		return len(p), nil
+func (s *sayings) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 && !s.done {
+		line, rest, whole := bytes.Cut(p, []byte("\n"))
+		s.held = append(s.held, line...)
+		if p = rest; len(s.held) > maxLine {
+			s.held, s.done = nil, true
+		}
+		switch {
+		case !s.done && whole && bytes.HasPrefix(s.held, atWork):
+			select { // nobody else writes
+			case <-s.working:
+			default:
+			}
+			s.working <- s.held
+			s.held = nil
+		case s.done || whole:
+			s.done = true
+			s.answer <- s.held
+			s.held = nil
+		}
 	}
-	end := bytes.IndexByte(p, '\n')
-	if end < 0 {
-		end = len(p)
-	} else {
-		f.done = true
-	}
-	f.held = append(f.held, p[:end]...)
-	if len(f.held) > maxLine {
-		f.held, f.done = nil, true
-	}
-	if f.done {
-		f.line <- f.held
-		f.held = nil
-	}
-	return len(p), nil
+	return n, nil
 }

@@ -87,6 +87,12 @@ func child(role string) error {
 		<-ctx.Done()
 		return nil
 	}
+	for i := 0; role == "long" && i < 60; i++ {
+		if err := up.Working(fmt.Sprintf("counts, %d of 60", i)); err != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	if role == "refuses" {
 		return up.Refuse("the database is newer than this version")
 	}

@@ -120,6 +120,21 @@ func TestFailingChildIsTold(t *testing.T) {
 	}
 }
 
+// TestLongStartThatIsTold has a child that is ready long after the handshake, but
+// says what it is at.
+func TestLongStartThatIsTold(t *testing.T) {
+	t.Parallel()
+	cfg := config("long", hello{})
+	cfg.Timing.Handshake = 2 * time.Second // the child takes three
+	r := run(t, cfg)
+	if s := r.until(ambry.HealthStarting); !strings.HasPrefix(s.Reason, "the test child counts, ") {
+		t.Errorf("while it starts: %+v", s)
+	}
+	if s := r.until(ambry.HealthOK); s.Restarts != 0 {
+		t.Errorf("then: %+v", s)
+	}
+}
+
 func TestProgramThatDoesNotExist(t *testing.T) {
 	cfg := config("good", hello{})
 	cfg.Command = filepath.Join(t.TempDir(), "absent")

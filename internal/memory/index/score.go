@@ -93,12 +93,12 @@ type span struct {
 // documents were passed over, at least so many. A document has the same score and
 // the same place with any number of workers, passed over or not.
 func (s *search) best(limit, workers int) (hits []Hit, total int, err error) {
+	s.top, s.masked = top{limit: limit}, false
+	s.least.Store(0)
 	spans, err := s.spans()
 	if err != nil {
 		return nil, 0, err
 	}
-	s.top = top{limit: limit}
-	s.least.Store(0)
 	if err := s.together(workers, len(spans), func(w *worker, i int) error { return w.look(s, spans[i]) }); err != nil {
 		return nil, 0, err
 	}
@@ -119,6 +119,7 @@ func (s *search) spans() ([]span, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.masked = s.masked || mask != nil
 		one := span{part: i, mask: mask, order: s.order(i)}
 		if dead := p.docs().dead; dead.any() {
 			one.dead = dead

@@ -69,7 +69,7 @@ func (x *Index) Search(q Query, limit int) (Found, error) {
 		return Found{Total: s.units[0].found}, nil
 	}
 	hits, total, err := s.best(limit, s.scorers())
-	if s.passes && !q.filters() {
+	if s.passes && !s.masked && !q.timed() {
 		total = max(total, s.mostOfOne())
 	}
 	return Found{Hits: hits, Total: total, AtLeast: s.passes}, err
@@ -135,6 +135,7 @@ type search struct {
 
 	counts bool          // only how many documents have the first unit is asked for
 	passes bool          // documents that cannot be among the best are passed over
+	masked bool          // not all documents are asked for
 	least  atomic.Uint32 // the sum that the best have at least
 	taking sync.Mutex    // guards top
 	top    top

@@ -39,7 +39,7 @@ func indexDir(path string) string { return strings.TrimSuffix(path, filepath.Ext
 
 // openIndex opens the index and adds what it lacks. One of another version, or
 // one that is damaged, is made anew.
-func (w *writer) openIndex(ctx context.Context) error {
+func (w *writer) openIndex(ctx context.Context, working func(at string)) error {
 	c, err := w.store.indexConfig()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (w *writer) openIndex(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.commit([]*job{{ctx: context.Background(), run: (*tx).rebuild}})
+	return w.commit([]*job{{ctx: context.Background(), run: func(t *tx) error { return t.rebuild(working) }}})
 }
 
 // fits looks through all of an index that is read quickly; a larger one is looked
@@ -228,7 +228,7 @@ func (t *tx) listFiles(c *index.Change) error {
 // Rebuild makes the text index anew from the rows. Searches go on with the old
 // one meanwhile; writes wait.
 func (s *Store) Rebuild(ctx context.Context) error {
-	return s.write(ctx, groupBytes, (*tx).rebuild)
+	return s.write(ctx, groupBytes, func(t *tx) error { return t.rebuild(nil) })
 }
 
 // VerifyIndex reads all of the text index. It returns an error unless that is
@@ -253,8 +253,14 @@ func (s *Store) VerifyIndex(ctx context.Context) error {
 // rebuildBatch is how many memories are held while they are indexed.
 const rebuildBatch = 64
 
-func (t *tx) rebuild() error {
+// rebuild makes the text index anew, and tells how far it is if somebody wants to
+// know.
+func (t *tx) rebuild(working func(at string)) error {
 	t.w.entries = t.w.entries[:0] // of rows that are read below
+	progress := newProgress(working, "indexes its memories anew")
+	if err := t.Row(`SELECT count(*) FROM memory`).Scan(&progress.total); err != nil {
+		return fmt.Errorf("count the memories: %w", err)
+	}
 	c, err := t.w.store.indexConfig()
 	if err != nil {
 		return err
@@ -265,6 +271,7 @@ func (t *tx) rebuild() error {
 		if err != nil {
 			return err
 		}
+		progress.add(len(entries))
 		if len(entries) > 0 {
 			fresh.Add(entries, nil)
 			after = entries[len(entries)-1].Doc

@@ -72,5 +72,5 @@ func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
 	if err := w.ensureVectors(); err != nil {
 		return err
 	}
-	return w.openIndex(ctx)
+	return w.openIndex(ctx, c.Working)
 }

@@ -257,7 +257,7 @@ func (t *tx) wipe(all bool, out *ambry.Wiped) error {
 		}
 	}
 	t.w.names, t.w.gists, t.told, t.emptied = names{}, gists{}, nil, true
-	if err := t.rebuild(); err != nil {
+	if err := t.rebuild(nil); err != nil {
 		return err
 	}
 	return t.oweScrub(scrubDeep)

@@ -31,6 +31,10 @@ type Config struct {
 	Logger    *slog.Logger     // nil logs nothing
 	Now       func() time.Time // nil is time.Now
 
+	// Working is told, once a second or so, what takes long when the memory is
+	// opened, as in "indexes its memories anew, 3,000 of 7,000". It may be nil.
+	Working func(at string)
+
 	// The log of calls keeps what is no older and, together, no larger.
 	LogLife  time.Duration // 90 days if 0
 	LogBytes int64         // 32 MiB if 0
