@@ -108,11 +108,12 @@ func (x *index) best(v []float32, script store.Script, f filter, n int) (found [
 	}
 	signs := make([]uint64, x.words())
 	signsOf(signs, store.NewVector(v).Codes)
-	lists := x.shortlists(signs, &f)
+	lists := x.look(signs, &f)
 	other := 1 - script
 	found = x.closest(v, lists[script].best(), n)
 	others := lists[other].best()
 	found = append(found, x.closest(v, others[:min(len(others), preselected/2)], n/2)...)
+	shortlists.Put(lists)
 	return found, x.background(v)
 }
 
@@ -130,19 +131,20 @@ func (x *index) has(row int64) bool {
 	return row >= 0 && n < int64(len(x.slabs)) && x.slabs[n] != nil && x.slabs[n].bits[row%slabRows] != 0
 }
 
-// shortlists returns, of each script, the rows that pass a filter and have the
-// fewest signs otherwise.
-func (x *index) shortlists(signs []uint64, f *filter) [scripts]*shortlist {
+// look returns, of each script, the rows that pass a filter and have the fewest
+// signs otherwise.
+func (x *index) look(signs []uint64, f *filter) *[scripts]shortlist {
 	workers := max(min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs)), 1)
-	lists := make([][scripts]*shortlist, workers)
+	var lists [maxWorkers]*[scripts]shortlist
 	var wait sync.WaitGroup
 	for w := range workers {
+		lists[w] = shortlists.Get().(*[scripts]shortlist)
 		for i := range lists[w] {
-			lists[w][i] = newShortlist(preselected, len(signs)*64)
+			lists[w][i].begin(preselected, len(signs)*64)
 		}
 		look := func() {
 			for n := len(x.slabs) - 1 - w; n >= 0; n -= workers {
-				x.slabs[n].look(n*slabRows, signs, f, &lists[w])
+				x.slabs[n].look(n*slabRows, signs, f, lists[w])
 			}
 		}
 		if w < workers-1 {
@@ -152,17 +154,18 @@ func (x *index) shortlists(signs []uint64, f *filter) [scripts]*shortlist {
 		}
 	}
 	wait.Wait()
-	for _, l := range lists[1:] {
-		for i := range l {
-			lists[0][i].rows = append(lists[0][i].rows, l[i].rows...)
+	for _, others := range lists[1:workers] {
+		for i := range others {
+			lists[0][i].rows = append(lists[0][i].rows, others[i].rows...)
 		}
+		shortlists.Put(others)
 	}
 	return lists[0]
 }
 
 // look adds the rows of a slab to the shortlists, the newest first. The usual
 // length is written out here: to call distance takes as long as what it does.
-func (s *slab) look(first int, signs []uint64, f *filter, lists *[scripts]*shortlist) {
+func (s *slab) look(first int, signs []uint64, f *filter, lists *[scripts]shortlist) {
 	if s == nil {
 		return
 	}

@@ -3,6 +3,7 @@ package meaning
 import (
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // shortlist gathers the rows at the smallest distances. Rows are added from the
@@ -21,9 +22,14 @@ type listed struct {
 	distance int
 }
 
-// newShortlist is for so many rows, at distances up to the farthest.
-func newShortlist(want, farthest int) *shortlist {
-	return &shortlist{want: want, bound: farthest + 1, cut: farthest, at: make([]int, farthest+1), rows: make([]listed, 0, 4*want)}
+// shortlists are used again, one for each script.
+var shortlists = sync.Pool{New: func() any { return new([scripts]shortlist) }}
+
+// begin empties the list for so many rows, at distances up to the farthest.
+func (l *shortlist) begin(want, farthest int) {
+	at := slices.Grow(l.at[:0], farthest+1)[:farthest+1]
+	clear(at)
+	*l = shortlist{want: want, bound: farthest + 1, cut: farthest, at: at, rows: l.rows[:0]}
 }
 
 // add adds a row at a distance below the bound.

@@ -11,9 +11,10 @@ import (
 // many are the same.
 func TestShortlistHasTheNearest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	var l shortlist // used again and again
 	for range 200 {
 		n, want, farthest := rng.IntN(500), 1+rng.IntN(60), 1+rng.IntN(64)
-		l := newShortlist(want, farthest)
+		l.begin(want, farthest)
 		var all []listed
 		for row := n; row > 0; row-- {
 			d := rng.IntN(farthest + 1)
