@@ -13,7 +13,7 @@ import (
 // Numbers of work on several cores.
 const (
 	maxWorkers   = 4
-	minSpanWorth = 1 << 14 // postings; fewer are not worth another goroutine
+	minSpanWorth = 1 << 16 // postings; fewer are not worth another goroutine
 	manyDocs     = 1 << 16 // from which on lists are long
 )
 
@@ -147,7 +147,9 @@ type scorer struct {
 	sums [window]uint32      // by document of the span; all 0 between spans
 	met  [window / 64]uint64 // which of them have a sum; likewise
 	docs []uint32            // of those, which may be among the best
-	reel reel
+
+	added int // postings since they were 0
+	reel  reel
 }
 
 // look scores the documents of a span. Of those that cannot be among the best, even
@@ -232,6 +234,7 @@ func (c *scorer) add(s *search, at span, d *documents, unit int) error {
 	if err != nil {
 		return err
 	}
+	c.added += len(list)
 	u, own, mean := &s.units[unit], s.query.Own, s.mean
 	for _, p := range list {
 		if own && !p.own() {
@@ -272,8 +275,12 @@ func (c *scorer) after(at span, least, rest uint32) []uint32 {
 
 // clear makes all sums 0 again.
 func (c *scorer) clear(at span) {
+	if c.added == 0 {
+		return
+	}
 	clear(c.sums[:at.to-at.from])
 	clear(c.met[:])
+	c.added = 0
 }
 
 // top keeps the best hits; when there are enough, the worst of them is the first.

@@ -17,6 +17,7 @@ const (
 	sampled     = 256     // memories, or a few more, that tell how alike any two texts are
 	maxLooked   = 1 << 16 // rows that are looked at for them
 	maxWorkers  = 4
+	slabsApart  = 4 // fewer are not worth another goroutine
 )
 
 // layerBit is the bit of a layer in a place.
@@ -134,7 +135,7 @@ func (x *index) has(row int64) bool {
 // look returns, of each script, the rows that pass a filter and have the fewest
 // signs otherwise.
 func (x *index) look(signs []uint64, f *filter) *[scripts]shortlist {
-	workers := max(min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs)), 1)
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs)/slabsApart+1)
 	var lists [maxWorkers]*[scripts]shortlist
 	var wait sync.WaitGroup
 	for w := range workers {
