@@ -157,7 +157,7 @@ func (x *index) look(signs []uint64, f *filter) *[scripts]shortlist {
 	wait.Wait()
 	for _, others := range lists[1:workers] {
 		for i := range others {
-			lists[0][i].rows = append(lists[0][i].rows, others[i].rows...)
+			lists[0][i].join(&others[i])
 		}
 		shortlists.Put(others)
 	}

@@ -46,8 +46,22 @@ func (l *shortlist) add(row, distance int) {
 	l.bound = l.cut
 }
 
+// join takes what another list has. Nothing is added after that.
+func (l *shortlist) join(o *shortlist) {
+	l.rows = append(l.rows, o.rows...)
+	for d, n := range o.at {
+		l.at[d] += n
+	}
+}
+
 // best returns the rows with the smallest distances, at most as many as are wanted.
 func (l *shortlist) best() []int64 {
+	cut, n := 0, l.at[0]
+	for n < l.want && cut < len(l.at)-1 {
+		cut++
+		n += l.at[cut]
+	}
+	l.rows = slices.DeleteFunc(l.rows, func(r listed) bool { return r.distance > cut })
 	slices.SortFunc(l.rows, func(a, b listed) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.row, a.row))
 	})

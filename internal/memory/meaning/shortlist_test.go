@@ -11,10 +11,12 @@ import (
 // many are the same.
 func TestShortlistHasTheNearest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var l shortlist // used again and again
+	var lists [2]shortlist // used again and again
 	for range 200 {
 		n, want, farthest := rng.IntN(500), 1+rng.IntN(60), 1+rng.IntN(64)
-		l.begin(want, farthest)
+		for i := range lists {
+			lists[i].begin(want, farthest)
+		}
 		var all []listed
 		for row := n; row > 0; row-- {
 			d := rng.IntN(farthest + 1)
@@ -22,7 +24,7 @@ func TestShortlistHasTheNearest(t *testing.T) {
 				d = farthest
 			}
 			all = append(all, listed{int64(row), d})
-			if d < l.bound {
+			if l := &lists[row/7%2]; d < l.bound {
 				l.add(row, d)
 			}
 		}
@@ -33,11 +35,13 @@ func TestShortlistHasTheNearest(t *testing.T) {
 		for _, one := range all[:min(want, n)] {
 			rows = append(rows, one.row)
 		}
-		if got := l.best(); !slices.Equal(got, rows) {
+		kept := len(lists[0].rows)
+		lists[0].join(&lists[1])
+		if got := lists[0].best(); !slices.Equal(got, rows) {
 			t.Fatalf("%d of %d at up to %d: got %v, want %v", want, n, farthest, got, rows)
 		}
-		if want == 1 && n > 100 && len(l.rows) > 50 {
-			t.Errorf("it keeps %d of %d rows for one", len(l.rows), n)
+		if want == 1 && n > 100 && kept > 50 {
+			t.Errorf("it keeps %d of %d rows for one", kept, n)
 		}
 	}
 }
