@@ -24,7 +24,7 @@ const (
 	maxWholeDays   = 7        // a time so short is looked at whole
 	maxInWindow    = 50       // of the time that a question is about
 	minClose       = 20       // of which so many, or a quarter more than the limit, are looked at closely
-	closeBytes     = 32 << 10 // as they are stored; more are looked at closely while they are no more
+	closeBytes     = 24 << 10 // as they are stored; more are looked at closely while they are no more
 	maxFound       = 1000     // rows that Find returns
 	defaultBudget  = 2000     // tokens of the context
 	commonFrom     = 8_000
