@@ -31,7 +31,7 @@ func TestFilesThatNobodyListsAreRemoved(t *testing.T) {
 // error, or nothing that was read was hit; never a crash.
 func TestDamageIsFound(t *testing.T) {
 	l := newLibrary(t, 5)
-	l.change(200)
+	l.change(600) // some lists are of several pieces
 	l.save()
 	l.x.Close()
 	var file index.Segment
@@ -57,6 +57,10 @@ func TestDamageIsFound(t *testing.T) {
 		}
 		for range 5 {
 			_, _ = x.Search(l.query(), 10)
+		}
+		x.PassFrom(1)
+		for range 5 {
+			_, _ = x.Search(index.Query{Any: []string{l.term(), l.term(), l.term()}}, 3)
 		}
 		_, _ = x.Merge(context.Background(), true)
 		if x.Verify() == nil {
