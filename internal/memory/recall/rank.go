@@ -43,7 +43,11 @@ func (r *Recall) rank(ctx context.Context, c *words.Cutter, a asked, found []sto
 	for i, f := range found {
 		rows[i] = f.Row
 	}
-	texts, err := r.store.Glance(ctx, rows, least, closeBytes)
+	budget := closeBytes
+	if len(like) > 0 {
+		budget = likeBytes
+	}
+	texts, err := r.store.Glance(ctx, rows, least, budget)
 	if err != nil {
 		return nil, err
 	}

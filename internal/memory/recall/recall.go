@@ -24,7 +24,8 @@ const (
 	maxWholeDays   = 7        // a time so short is looked at whole
 	maxInWindow    = 50       // of the time that a question is about
 	minClose       = 20       // of which so many, or a quarter more than the limit, are looked at closely
-	closeBytes     = 24 << 10 // as they are stored; more are looked at closely while they are no more
+	closeBytes     = 32 << 10 // as they are stored; more are looked at closely while they are no more
+	likeBytes      = 24 << 10 // the same, when what is likely to be meant is among them
 	maxFound       = 1000     // rows that Find returns
 	defaultBudget  = 2000     // tokens of the context
 	commonFrom     = 8_000
