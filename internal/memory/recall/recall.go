@@ -88,8 +88,10 @@ func (r *Recall) SearchAgain(ctx context.Context, q ambry.Query, given func(ambr
 		return ambry.Answer{}, nil, err
 	}
 	best = best[:min(limit, len(best))]
-	a := ambry.Answer{SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(matching.n, len(best)), TotalAtLeast: matching.atLeast,
-		ServerTime: r.now().UTC(), Incomplete: outOfTime}
+	a := ambry.Answer{
+		SearchID: newID(), Hits: make([]ambry.Hit, 0, len(best)), Total: max(matching.n, len(best)), TotalAtLeast: matching.atLeast,
+		ServerTime: r.now().UTC(), Incomplete: outOfTime,
+	}
 	for i := range best {
 		a.Hits = append(a.Hits, best[i].hit())
 	}
