@@ -205,12 +205,12 @@ func (s *search) take(at span, d *documents, docs []uint32, met int, sums *[wind
 	t := &s.top
 	t.total += met
 	for _, place := range docs {
-		if score := float64(sums[place-at.from]) / sumOne; score >= t.least {
-			t.offer(Hit{Doc: d.ids[place], At: d.at[place], Score: score})
+		if sum := sums[place-at.from]; sum >= t.least {
+			t.offer(Hit{Doc: d.ids[place], At: d.at[place], Score: float64(sum) / sumOne})
 		}
 	}
 	if s.passes && len(t.hits) == t.limit {
-		s.least.Store(uint32(t.least * sumOne))
+		s.least.Store(t.least)
 	}
 }
 
@@ -288,7 +288,7 @@ type top struct {
 	limit int
 	total int // that were met
 	hits  []Hit
-	least float64 // what scores less is not among them
+	least uint32 // a document with a smaller sum is not among them
 }
 
 func (t *top) Len() int           { return len(t.hits) }
@@ -302,11 +302,11 @@ func (t *top) offer(h Hit) {
 	case len(t.hits) < t.limit:
 		if t.hits = append(t.hits, h); len(t.hits) == t.limit {
 			heap.Init(t)
-			t.least = t.hits[0].Score
+			t.least = uint32(t.hits[0].Score * sumOne)
 		}
 	case t.limit > 0 && h.better(t.hits[0]):
 		t.hits[0] = h
 		heap.Fix(t, 0)
-		t.least = t.hits[0].Score
+		t.least = uint32(t.hits[0].Score * sumOne)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -101,4 +102,31 @@ func TestIndexIsDerived(t *testing.T) {
 	compare("opened with broken files of the index")
 	shut()
 	verify(t, path)
+}
+
+// TestFilesOfAFewMemoriesBecomeOne opens a memory several times, each of which leaves
+// a file, and waits for them to be one.
+func TestFilesOfAFewMemoriesBecomeOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	const times, each = 4, 64
+	for i := range times {
+		s, shut := openAt(t, path)
+		for range each {
+			if _, err := s.Add(t.Context(), ambry.Note{Content: "the lock of round " + string(rune('a'+i))}, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shut()
+	}
+	s, shut := openAt(t, path)
+	defer shut()
+	for len(indexFiles(t, path)) > 1 {
+		if t.Context().Err() != nil {
+			t.Fatal(t.Context().Err())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if n, err := s.Count(t.Context(), store.Match{Any: []string{"lock"}}); err != nil || n != times*each {
+		t.Errorf("%d are found, %v", n, err)
+	}
 }

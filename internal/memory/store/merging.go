@@ -30,6 +30,9 @@ func (m *merging) start(s *Store) {
 		if m.check {
 			_ = s.searched(s.index.Verify())
 		}
+		if s.index.Len() <= fewMemories && len(s.index.Segments()) > fewFiles {
+			s.tidyIndex(ctx, true)
+		}
 		hopeless := false // then only the person can help
 		for {
 			select {
@@ -38,12 +41,24 @@ func (m *merging) start(s *Store) {
 			case <-m.worse:
 				hopeless = hopeless || !s.mendIndex(ctx)
 			case <-m.more:
-				if err := s.searched(s.mergeSome(ctx, false)); err != nil && ctx.Err() == nil {
-					s.log.Error("merge the text index", "err", err)
-				}
+				s.tidyIndex(ctx, false)
 			}
 		}
 	})
+}
+
+// A few memories that are in several files when they are opened, as a day leaves
+// them, are brought into one: a search reads each of its words in every file.
+const (
+	fewMemories = 1 << 15
+	fewFiles    = 2
+)
+
+// tidyIndex merges files, all if that is asked for.
+func (s *Store) tidyIndex(ctx context.Context, all bool) {
+	if err := s.searched(s.mergeSome(ctx, all)); err != nil && ctx.Err() == nil {
+		s.log.Error("merge the text index", "err", err)
+	}
 }
 
 // mendIndex reports whether the index could be made anew.
