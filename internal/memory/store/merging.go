@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/memory/index"
@@ -30,9 +31,8 @@ func (m *merging) start(s *Store) {
 		if m.check {
 			_ = s.searched(s.index.Verify())
 		}
-		if s.index.Len() <= fewMemories && len(s.index.Segments()) > fewFiles {
-			s.tidyIndex(ctx, true)
-		}
+		quiet := time.NewTimer(untilQuiet)
+		defer quiet.Stop()
 		hopeless := false // then only the person can help
 		for {
 			select {
@@ -42,16 +42,23 @@ func (m *merging) start(s *Store) {
 				hopeless = hopeless || !s.mendIndex(ctx)
 			case <-m.more:
 				s.tidyIndex(ctx, false)
+				quiet.Reset(untilQuiet)
+			case <-quiet.C:
+				if s.index.Len() <= fewMemories && len(s.index.Segments()) > fewFiles {
+					s.tidyIndex(ctx, true)
+				}
 			}
 		}
 	})
 }
 
-// A few memories that are in several files when they are opened, as a day leaves
-// them, are brought into one: a search reads each of its words in every file.
+// A few memories that are in several files, as an import or a day leaves them, are
+// brought into one when there was no new one for a while: a search reads each of its
+// words in every file.
 const (
 	fewMemories = 1 << 15
 	fewFiles    = 2
+	untilQuiet  = 3 * time.Second // from the start, too, when there is enough to do
 )
 
 // tidyIndex merges files, all if that is asked for.
