@@ -46,6 +46,21 @@ func (s *service) settle(ctx context.Context) error {
 	}
 }
 
+// loaded waits until the runtime reads no more vectors, which it does in the
+// background after a start.
+func (s *service) loaded(ctx context.Context) error {
+	for before := int64(-1); ; time.Sleep(time.Second) {
+		h, err := s.MemoryHealth(ctx)
+		if err != nil {
+			return err
+		}
+		if h.Embedding == nil || h.Embedding.Ready == before {
+			return nil
+		}
+		before = h.Embedding.Ready
+	}
+}
+
 func (b *bench) all(ctx context.Context) error {
 	if info, err := os.Stat(b.binary); err == nil {
 		b.add("binary", float64(info.Size())/1e6, "MB", "<= 60", "")

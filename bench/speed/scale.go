@@ -56,11 +56,17 @@ func (b *bench) atScale(ctx context.Context, data string, w *writer, turns int) 
 		name, goal string
 		query      func() ambry.Query
 	}{
+		{"a question right after the start", "", func() ambry.Query { return ambry.Query{Query: w.question()} }},
 		{"a question", goal, func() ambry.Query { return ambry.Query{Query: w.question()} }},
 		{"a question in a project", goal, func() ambry.Query { return ambry.Query{Query: w.question(), Project: w.project(w.IntN(w.sessions))} }},
 		{"a rare word", "<= 3", func() ambry.Query { return ambry.Query{Query: w.rare()} }},
 		{"two common words", "<= 15", func() ambry.Query { return ambry.Query{Query: w.common() + " " + w.common()} }},
 	} {
+		if set.goal != "" {
+			if err := s.loaded(ctx); err != nil {
+				return err
+			}
+		}
 		hits, before := 0, s.usage()
 		took, err := repeat(300, func() error {
 			a, err := s.Search(ctx, set.query())
