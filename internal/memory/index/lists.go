@@ -61,7 +61,7 @@ func (s *segment) postings(to []posting, w word) ([]posting, error) {
 		return to, err
 	}
 	defer free()
-	return decode(slices.Grow(to, w.n), data, w.n, 0, uint64(len(s.ids)))
+	return decode(to, data, w.n, 0, uint64(len(s.ids)))
 }
 
 // pieces appends the pieces of the list of a word.
@@ -114,6 +114,8 @@ func decode(to []posting, data []byte, n int, before, below uint64) ([]posting, 
 
 // scan decodes like decode, and calls f for the postings of some documents, in
 // order, the first of which is the one of a number. It ends with the last of them.
+// How a posting begins is written out in both: as a call it made a search of 300,000
+// documents a quarter slower.
 func scan(data []byte, n int, before, below uint64, docs []uint32, number int, f func(i int, p posting)) error {
 	doc, at := before, 0
 	for i := range n {

@@ -75,6 +75,7 @@ func (s *search) fill(w *worker, i int) (err error) {
 	dead := p.docs().dead
 	switch {
 	case file == nil || u.prefix:
+		r.list, err = w.list(p, u)
 	case s.counts && (r.word.n >= longList || !dead.any()):
 		r.count, r.least = s.living(r.word, p)
 		return nil
@@ -83,8 +84,10 @@ func (s *search) fill(w *worker, i int) (err error) {
 		r.count, r.least = s.living(r.word, p)
 		r.pieces, err = file.pieces(r.pieces, r.word)
 		return err
+	default:
+		r.list, err = file.postings(w.take(r.word.n), r.word)
 	}
-	if r.list, err = w.list(p, u); err != nil {
+	if err != nil {
 		return err
 	}
 	if s.query.Own || dead.any() {
