@@ -33,10 +33,13 @@ type look struct {
 // outputs are long, and a word in them says less of what the turn is about.
 const restCounts = 0.25
 
-// maxLookers is on how many cores memories are looked at.
-const maxLookers = 4
+// On how many cores memories are looked at.
+const (
+	maxLookers = 4
+	worthALook = 128 << 10 // bytes; fewer are not worth another core
+)
 
-// lookAtAll reads memories, several at a time.
+// lookAtAll reads memories, several at a time if there is much in them.
 func (r *Recall) lookAtAll(m *matcher, texts []*store.Text) []look {
 	out := make([]look, len(texts))
 	units := len(m.asked.units)
@@ -53,7 +56,11 @@ func (r *Recall) lookAtAll(m *matcher, texts []*store.Text) []look {
 		}
 	}
 	var others sync.WaitGroup
-	for range min(len(texts), runtime.GOMAXPROCS(0), maxLookers) - 1 {
+	size := 0
+	for _, t := range texts {
+		size += t.Size()
+	}
+	for range min(size/worthALook+1, len(texts), runtime.GOMAXPROCS(0), maxLookers) - 1 {
 		c := r.borrow()
 		other := m.with(c) // before m is used: its room changes then
 		others.Go(func() {

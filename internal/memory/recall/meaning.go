@@ -65,30 +65,41 @@ func (r *Recall) UseMeaning(m Meaning, other *Fit) {
 	}
 }
 
-// pending is a search for what was meant, while the words are looked for.
+// worthApart is in how many memories what was meant is looked for while the words
+// are. In fewer, both are found sooner one after the other: to hand work to another
+// core takes as long as to do it.
+const worthApart = 1 << 15
+
+// pending is a search for what was meant.
 type pending struct {
-	words chan []int64 // the rows that have the words
+	find  func(words func() []int64) ([]store.Candidate, error)
+	words chan []int64 // the rows that have the words; nil if it has not begun
 	done  chan struct{}
 	near  []store.Candidate
 	err   error
 }
 
-// beginNear begins to look for what was meant; nil if only words count. Who begins
-// it calls scores.
+// beginNear begins to look for what was meant, or leaves it to scores, which is to
+// be called in any case; nil if only words count.
 func (r *Recall) beginNear(ctx context.Context, a asked) *pending {
 	if r.meaning == nil || r.fit.Weight+r.fit.Unsaid == 0 || a.meant == "" || len(a.phrases) > 0 || a.single() {
 		return nil
 	}
-	p := &pending{words: make(chan []int64, 1), done: make(chan struct{})}
-	go func() {
-		defer close(p.done)
-		p.near, p.err = r.meaning.Near(ctx, a.meant, a.filter, maxNear, func() []int64 { return <-p.words })
-	}()
+	p := &pending{find: func(words func() []int64) ([]store.Candidate, error) {
+		return r.meaning.Near(ctx, a.meant, a.filter, maxNear, words)
+	}}
+	if r.store.Indexed() >= worthApart {
+		p.words, p.done = make(chan []int64, 1), make(chan struct{})
+		go func() {
+			defer close(p.done)
+			p.near, p.err = p.find(func() []int64 { return <-p.words })
+		}()
+	}
 	return p
 }
 
-// scores waits for the memories that are nearest to what was meant, and for how
-// near those are that were found by words.
+// scores returns the memories that are nearest to what was meant, and how near
+// those are that were found by words.
 func (p *pending) scores(found []store.Candidate) ([]store.Candidate, error) {
 	if p == nil {
 		return nil, nil
@@ -96,6 +107,9 @@ func (p *pending) scores(found []store.Candidate) ([]store.Candidate, error) {
 	rows := make([]int64, len(found))
 	for i, f := range found {
 		rows[i] = f.Row
+	}
+	if p.words == nil {
+		return p.find(func() []int64 { return rows })
 	}
 	p.words <- rows
 	<-p.done

@@ -49,6 +49,7 @@ func (t *tx) judge(id string, f ambry.Feedback) (ambry.FeedbackTaken, error) {
 		return ambry.FeedbackTaken{}, fmt.Errorf("keep feedback: %w", err)
 	}
 	taken := ambry.FeedbackTaken{OK: true, ID: m.Public, SearchID: f.SearchID, Verdict: f.Verdict, ServerTime: sqlite.Time(t.now)}
+	t.judged = append(t.judged, m.ID)
 	u := &taken.Uses
 	change := func(v ambry.Verdict) int {
 		n := 0

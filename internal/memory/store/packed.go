@@ -3,142 +3,131 @@ package store
 import (
 	"database/sql"
 	"encoding/json"
-	"math"
+	"slices"
 
 	"ambry.dev/ambry/internal/memory/sqlite"
 	"ambry.dev/ambry/internal/memory/tables"
 )
 
-// minApart is how many rows are worth a second connection.
-const minApart = 8
-
-// glances reads no further than Glance promises. Most of its time SQLite walks
-// its trees, so two connections share the rows; who has no budget is in no hurry
-// and leaves the second one to others.
-func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int) ([]*Text, error) {
-	least = min(least, len(rows))
-	half := least / 2
-	if half < minApart || budget == math.MaxInt {
-		half = 0
-	}
-	// The first half has its connection before the second asks for one, and waits
-	// for nobody: so searches cannot wait for each other in a circle.
-	first, err := glanceRows(r, rows[:half]) //nolint:rowserrcheck // eachGlance checks it
-	if err != nil {
-		return nil, err
-	}
-	type result struct {
-		texts []*Text
-		bytes int
-		err   error
-	}
-	ready := make(chan result, 1)
-	read := func() {
-		one := result{texts: make([]*Text, 0, least)}
-		one.err = eachGlance(first, func(g *glance) (more bool, err error) {
-			one.bytes += g.bytes()
-			one.texts, err = s.take(one.texts, g)
-			return true, err
-		})
-		ready <- one
-	}
-	if half == 0 {
-		ready <- result{}
-	} else {
-		go read()
-	}
-	var before *result // what the first half has, once that matters
-	out := make([]*Text, 0, max(least-half, 0))
-	bytes := 0
-	second, err := glanceRows(r, rows[half:])
-	if err == nil {
-		err = eachGlance(second, func(g *glance) (more bool, err error) {
-			bytes += g.bytes()
-			if len(out) >= least-half {
-				if before == nil {
-					one := <-ready
-					before = &one
-				}
-				if len(before.texts)+len(out) >= least && before.bytes+bytes > budget {
-					return false, nil
-				}
-			}
-			out, err = s.take(out, g)
-			return true, err
-		})
-	}
-	if before == nil {
-		one := <-ready
-		before = &one
-	}
-	if err == nil {
-		err = before.err
-	}
-	return append(before.texts, out...), err
-}
-
-// glance is a row of what Glance reads. What it has of a turn is of use until the
-// next one is read.
+// glance is what Glance reads of a memory. Nobody changes it: see [glance.copy].
 type glance struct {
-	text   Text
-	note   tables.Noted
-	at     int64
-	packed sql.RawBytes
+	text  Text
+	turn  int64 // the memory is of it, or was learned from it; 0 for none
+	bytes int   // as it is stored
 }
 
-func (g *glance) bytes() int { return len(g.packed) + len(g.note.Body.String) }
-
-// take adds what is in a row to texts.
-func (s *Store) take(texts []*Text, g *glance) ([]*Text, error) {
+// copy returns a text that can be completed.
+func (g *glance) copy() *Text {
 	t := new(g.text)
-	t.CreatedAt = sqlite.Time(g.at)
-	var err error
-	if t.Body, err = g.note.Text(); err != nil {
-		return texts, err
+	t.Said = slices.Clone(t.Said)
+	return t
+}
+
+// glances reads no further than Glance promises. What is in memory is not read
+// again, and what is read is put there if keep says so.
+func (s *Store) glances(r sqlite.Reader, rows []int64, least, budget int, keep bool) ([]*Text, error) {
+	known, since := s.recent.get(rows)
+	var rest reading
+	defer rest.close()
+	out, used := make([]*Text, 0, min(least, len(rows))), make([]*glance, 0, len(rows))
+	bytes := 0
+	for i, row := range rows {
+		g := known[i]
+		if g == nil {
+			var err error
+			if rest.rows == nil {
+				err = rest.begin(r, rows[i:], known[i:])
+			}
+			if err == nil {
+				g, err = rest.glance(s, row)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if g == nil {
+				continue
+			}
+		}
+		if bytes += g.bytes; len(out) >= least && bytes > budget {
+			break
+		}
+		out, used = append(out, g.copy()), append(used, g)
 	}
-	if g.packed != nil {
-		if t.Said, err = s.said(g.packed); err != nil {
-			return texts, err
+	if keep {
+		s.recent.put(used, since)
+	}
+	return out, nil
+}
+
+// reading is a query for memories, of which no more is read than is wanted. The
+// zero value was not begun.
+type reading struct {
+	rows *sql.Rows
+	next *glance // was read and is not wanted yet
+}
+
+// begin asks for the rows that are not known, in their order.
+func (q *reading) begin(r sqlite.Reader, rows []int64, known []*glance) error {
+	missing := make([]int64, 0, len(rows))
+	for i, row := range rows {
+		if known[i] == nil {
+			missing = append(missing, row)
 		}
 	}
-	return append(texts, t), nil
-}
-
-// glanceRows asks for rows in their order; for none it returns nil.
-func glanceRows(r sqlite.Reader, rows []int64) (*sql.Rows, error) {
-	if len(rows) == 0 {
-		return nil, nil //nolint:nilnil // no rows are nothing to read
-	}
-	ids, err := json.Marshal(rows)
+	ids, err := json.Marshal(missing)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return r.Rows(`SELECT m.id, m.agent, coalesce(m.project, 0), coalesce(m.session, 0), coalesce(t.external, m.turn_ref), m.rule, m.created_at, m.version,
-			m.body, m.sum, `+tables.TracedBody+`,
-			coalesce(u.shown, 0), coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
+	q.rows, err = r.Rows(`SELECT m.id, m.agent, coalesce(m.project, 0), coalesce(m.session, 0), coalesce(t.external, m.turn_ref), m.rule, m.created_at, m.version,
+			coalesce(t.id, 0), m.body, m.sum, `+tables.TracedBody+`,
+			coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
 		FROM json_each(?) AS j CROSS JOIN memory AS m LEFT JOIN turn AS t ON t.id = coalesce(m.turn, m.origin)
 			LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, string(ids))
+	return err
 }
 
-// eachGlance calls yield for each row until it returns false, and closes them.
-func eachGlance(rows *sql.Rows, yield func(*glance) (more bool, err error)) error {
-	if rows == nil {
-		return nil
+// glance returns the memory in a row, nil if there is none any more. The rows are
+// those that were asked for, in their order.
+func (q *reading) glance(s *Store, row int64) (*glance, error) {
+	if q.next == nil && q.rows.Next() {
+		var err error
+		if q.next, err = s.scanGlance(q.rows); err != nil {
+			return nil, err
+		}
 	}
-	defer func() { _ = rows.Close() }()
-	var g glance
+	if q.next == nil || q.next.text.Row != row {
+		return nil, q.rows.Err()
+	}
+	g := q.next
+	q.next = nil
+	return g, nil
+}
+
+func (s *Store) scanGlance(rows *sql.Rows) (*glance, error) {
+	g := &glance{}
 	t := &g.text
-	fields := []any{
-		&t.Row, &t.In.Agent, &t.In.Project, &t.In.Session, &t.TurnID, &t.Rule, &g.at, &t.Version, &g.note.Body, &g.note.Sum, &g.packed,
-		&t.Uses.Shown, &t.Uses.Used, &t.Uses.Ignored, &t.Uses.Helpful, &t.Uses.Wrong,
+	var note tables.Noted
+	var at int64
+	var packed sql.RawBytes
+	err := rows.Scan(&t.Row, &t.In.Agent, &t.In.Project, &t.In.Session, &t.TurnID, &t.Rule, &at, &t.Version, &g.turn,
+		&note.Body, &note.Sum, &packed, &t.Uses.Used, &t.Uses.Ignored, &t.Uses.Helpful, &t.Uses.Wrong)
+	if err != nil {
+		return nil, err
 	}
-	for rows.Next() {
-		if err := rows.Scan(fields...); err != nil {
-			return err
-		}
-		if more, err := yield(&g); err != nil || !more {
-			return err
+	t.CreatedAt, g.bytes = sqlite.Time(at), len(packed)+len(note.Body.String)
+	if t.Body, err = note.Text(); err != nil {
+		return nil, err
+	}
+	if packed != nil {
+		if t.Said, err = s.said(packed); err != nil {
+			return nil, err
 		}
 	}
-	return rows.Err()
+	return g, nil
+}
+
+func (q *reading) close() {
+	if q.rows != nil {
+		_ = q.rows.Close()
+	}
 }

@@ -98,9 +98,7 @@ func (r *restorer) record(rec *dump.Record) error {
 		return r.addOnce(`INSERT INTO feedback (memory, search, verdict, note, at) SELECT id, ?2, ?3, ?4, ?5 FROM memory WHERE public = ?1 ON CONFLICT DO NOTHING`,
 			f.Memory, f.Search, f.Verdict, f.Note, sqlite.Millis(f.At))
 	case rec.Uses != nil:
-		u := rec.Uses
-		return r.addOnce(`INSERT INTO uses (memory, shown, used, ignored, helpful, wrong, last_at) SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM memory WHERE public = ?1 ON CONFLICT DO NOTHING`,
-			u.Memory, u.Shown, u.Used, u.Ignored, u.Helpful, u.Wrong, sqlite.Millis(u.LastAt))
+		return r.uses(rec.Uses)
 	case rec.Call != nil:
 		return r.call(rec.Call)
 	}
@@ -115,6 +113,16 @@ func checkHeader(h dump.Header) error {
 		return ambry.InvalidArgument.Errorf("the export was written by a newer version of Ambry (format %d, this one knows %d); install the newer version", h.Version, dump.Version)
 	}
 	return nil
+}
+
+func (r *restorer) uses(u *dump.Uses) error {
+	var id int64
+	if _, err := sqlite.Found(r.Row(`SELECT id FROM memory WHERE public = ?`, u.Memory).Scan(&id)); err != nil {
+		return fmt.Errorf("look for a memory: %w", err)
+	}
+	r.judged = append(r.judged, id)
+	return r.addOnce(`INSERT INTO uses (memory, shown, used, ignored, helpful, wrong, last_at) SELECT id, ?2, ?3, ?4, ?5, ?6, ?7 FROM memory WHERE id = ?1 ON CONFLICT DO NOTHING`,
+		id, u.Shown, u.Used, u.Ignored, u.Helpful, u.Wrong, sqlite.Millis(u.LastAt))
 }
 
 // addOnce is an insert that finds out itself whether the row is there.

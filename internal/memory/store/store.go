@@ -53,8 +53,9 @@ type Store struct {
 	builders sync.Pool
 	unpacker document.Unpacker
 
-	index *index.Index
-	merge merging
+	index  *index.Index
+	recent recent
+	merge  merging
 
 	mu     sync.RWMutex // guards closed, and sending to jobs
 	closed bool

@@ -17,9 +17,21 @@ type Text struct {
 
 	Row  int64
 	In   Group
-	Body string // of a note
-	Said []Said // of a trace
-	Uses ambry.Uses
+	Body string     // of a note
+	Said []Said     // of a trace
+	Uses ambry.Uses // without Shown
+}
+
+// Size returns how many bytes are said in it.
+func (t *Text) Size() int {
+	n := len(t.Body)
+	for _, s := range t.Said {
+		n += len(s.Text)
+		for _, c := range s.Calls {
+			n += len(c.Input) + len(c.Output)
+		}
+	}
+	return n
 }
 
 // Group is what a memory belongs to, as rows; 0 for nothing.
@@ -37,7 +49,7 @@ type Said struct {
 
 // Texts is [Store.Glance] and [Store.Describe] at once.
 func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]Text, error) {
-	texts, err := s.Glance(ctx, rows, least, budget)
+	texts, err := s.glance(ctx, rows, least, budget, false)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +69,13 @@ func (s *Store) Texts(ctx context.Context, rows []int64, least, budget int) ([]T
 // at many that it does not tell of. One that was forgotten meanwhile is missing,
 // and so are those after the first least that would make it more than budget bytes
 // as they are stored.
-func (s *Store) Glance(ctx context.Context, rows []int64, least, budget int) (out []*Text, err error) {
+func (s *Store) Glance(ctx context.Context, rows []int64, least, budget int) ([]*Text, error) {
+	return s.glance(ctx, rows, least, budget, true)
+}
+
+func (s *Store) glance(ctx context.Context, rows []int64, least, budget int, keep bool) (out []*Text, err error) {
 	err = s.brief(ctx, func(r sqlite.Reader) (err error) {
-		if out, err = s.glances(r, rows, least, budget); err != nil {
+		if out, err = s.glances(r, rows, least, budget, keep); err != nil {
 			return fmt.Errorf("read texts: %w", err)
 		}
 		return nil

@@ -133,6 +133,7 @@ func (t *tx) adopt(s tables.Session, l liveTurn, d *draft) error {
 	if err := t.exec(`UPDATE turn SET key = ?, external = ?, part = ? WHERE id = ?`, d.key[:], d.turn.ID, d.turn.Part, l.turn); err != nil {
 		return fmt.Errorf("rename a turn: %w", err)
 	}
+	t.renamed = append(t.renamed, l.turn)
 	if err := t.exec(`UPDATE live_turn SET state = 'read' WHERE id = ?`, l.id); err != nil {
 		return fmt.Errorf("complete a turn from its log: %w", err)
 	}

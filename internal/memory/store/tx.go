@@ -25,6 +25,8 @@ type tx struct {
 	after    []func()      // what is done when all this is on the disk
 
 	stored  []Placed // vectors
+	judged  []int64  // memories whose uses changed
+	renamed []int64  // turns
 	emptied bool     // the memory was wiped
 	queued  bool     // turns wait to be learned from
 

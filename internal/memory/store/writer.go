@@ -86,6 +86,8 @@ type writer struct {
 	builder    *document.Builder
 	entries    []entry  // of the jobs in the transaction at hand
 	stored     []Placed // likewise, vectors
+	judged     []int64  // likewise, memories that were of use, or not
+	renamed    []int64  // likewise, turns
 	emptied    bool     // likewise, the memory was wiped
 	vectors    bool     // there are tables of vectors
 	after      []func() // what they do when it is on the disk
@@ -190,6 +192,7 @@ func (w *writer) commit(jobs []*job) error {
 		return w.broken(fmt.Errorf("begin to write: %w", err))
 	}
 	w.entries, w.after, w.stored, w.emptied = w.entries[:0], w.after[:0], nil, false
+	w.judged, w.renamed = w.judged[:0], w.renamed[:0]
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
@@ -213,6 +216,7 @@ func (w *writer) commit(jobs []*job) error {
 		return w.broken(fmt.Errorf("commit: %w", err))
 	}
 	w.store.written.Add(1)
+	w.outdate()
 	for _, f := range w.after {
 		f()
 	}
@@ -229,6 +233,21 @@ func (w *writer) commit(jobs []*job) error {
 		w.store.wake()
 	}
 	return nil
+}
+
+// outdate takes out of what is held of memories what the transaction changed.
+func (w *writer) outdate() {
+	if w.emptied {
+		w.store.recent.clear()
+		return
+	}
+	changed := w.judged
+	for _, e := range w.entries {
+		if e.remove || e.fresh {
+			changed = append(changed, e.memory)
+		}
+	}
+	w.store.recent.drop(changed, w.renamed)
 }
 
 // attempt runs one job in a savepoint.
@@ -261,6 +280,7 @@ func (w *writer) attempt(j *job) error {
 	}
 	if err == nil {
 		w.entries, w.after, w.stored = append(w.entries, t.entries...), append(w.after, t.after...), append(w.stored, t.stored...)
+		w.judged, w.renamed = append(w.judged, t.judged...), append(w.renamed, t.renamed...)
 		w.emptied = w.emptied || t.emptied
 		w.queued = w.queued || t.queued
 	}
@@ -306,6 +326,7 @@ func (w *writer) idle() {
 	w.checkpoint()
 	_ = w.exec("PRAGMA shrink_memory")
 	w.builder, w.entries = document.NewBuilder(), nil
+	w.store.recent.clear()
 	w.store.index.Rest()
 	debug.FreeOSMemory() // what a scan took
 	w.tidy = true
