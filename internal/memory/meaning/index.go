@@ -2,6 +2,7 @@ package meaning
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"ambry.dev/ambry/internal/memory/store"
 	"ambry.dev/ambry/internal/model"
@@ -16,7 +17,8 @@ const maxDims = model.MaxDims
 // slab holds the vectors of memories whose rows follow each other. Rows are
 // numbered without holes but for what was forgotten, so a row is its place.
 type slab struct {
-	signs  []uint64 // of the numbers of each vector, a bit each
+	lead   []uint64 // the signs of the first 64 numbers of each vector, a bit each
+	signs  []uint64 // those of the others
 	codes  []byte   // each an int8; nil when they are on the shelf
 	scales []float32
 	bits   []uint8 // of each row, 0 where nothing is
@@ -46,9 +48,12 @@ type index struct {
 	dims  int     // of all vectors, 0 while there is none
 	slabs []*slab // nil where nothing is
 	count int
+	told  told
+	base  atomic.Pointer[base] // nil when it was never asked for
 }
 
-func (x *index) words() int { return (x.dims + 63) / 64 }
+// others is how many words of signs follow the first one.
+func (x *index) others() int { return (x.dims - 1) / 64 }
 
 // put stores a vector, in place of the one before. A vector of another length
 // empties the index first: it is of another model. It says when the shelf does
@@ -61,7 +66,7 @@ func (x *index) put(p store.Placed) error {
 	defer x.mu.Unlock()
 	if x.dims != len(p.Vector.Codes) {
 		x.shelf.clear()
-		x.dims, x.slabs, x.count = len(p.Vector.Codes), nil, 0
+		x.restart(len(p.Vector.Codes))
 	}
 	n, i := int(p.Row/slabRows), int(p.Row%slabRows)
 	for n >= len(x.slabs) {
@@ -70,7 +75,7 @@ func (x *index) put(p store.Placed) error {
 	s := x.slabs[n]
 	if s == nil {
 		s = &slab{
-			signs: make([]uint64, slabRows*x.words()), codes: make([]byte, slabRows*x.dims),
+			lead: make([]uint64, slabRows), signs: make([]uint64, slabRows*x.others()), codes: make([]byte, slabRows*x.dims),
 			scales: make([]float32, slabRows), places: make([]place, slabRows), bits: make([]uint8, slabRows),
 		}
 		x.slabs[n] = s
@@ -88,7 +93,9 @@ func (x *index) put(p store.Placed) error {
 	for j, c := range p.Vector.Codes {
 		s.codes[i*x.dims+j] = byte(c)
 	}
-	signsOf(s.signs[i*x.words():(i+1)*x.words()], p.Vector.Codes)
+	s.lead[i] = leadOf(p.Vector.Codes)
+	signsOf(s.signs[i*x.others():(i+1)*x.others()], p.Vector.Codes)
+	x.told.add(p.Vector)
 	s.scales[i], s.bits[i] = p.Vector.Scale, bitsOf(p)
 	s.places[i] = place{at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session)}
 	return x.use(n)
@@ -130,8 +137,8 @@ func (x *index) drop(n, i int) {
 		return
 	}
 	x.erase(n, i)
-	clear(s.signs[i*x.words() : (i+1)*x.words()])
-	s.scales[i], s.bits[i], s.places[i] = 0, 0, place{}
+	clear(s.signs[i*x.others() : (i+1)*x.others()])
+	s.lead[i], s.scales[i], s.bits[i], s.places[i] = 0, 0, 0, place{}
 	x.count--
 	if s.used--; s.used == 0 {
 		x.slabs[n] = nil
@@ -142,8 +149,14 @@ func (x *index) drop(n, i int) {
 func (x *index) empty() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.restart(0)
+}
+
+// restart forgets everything; vectors of so many numbers follow.
+func (x *index) restart(dims int) {
 	x.shelf.clear()
-	x.dims, x.slabs, x.count = 0, nil, 0
+	x.dims, x.slabs, x.count, x.told = dims, nil, 0, told{}
+	x.base.Store(nil)
 }
 
 // close gives the shelf back; what is on it is not found any more.
@@ -170,16 +183,26 @@ func (x *index) bytes() int64 {
 	n := 0
 	for _, s := range x.slabs {
 		if s != nil {
-			n += slabRows*(8*x.words()+rowBytes) + len(s.codes)
+			n += slabRows*(8*(1+x.others())+rowBytes) + len(s.codes)
 		}
 	}
 	return int64(n)
 }
 
-// signsOf sets a bit for each number that is above zero.
+// leadOf returns a bit for each of the first 64 numbers, set if it is above zero.
+func leadOf(codes []int8) (lead uint64) {
+	for i, c := range codes[:min(64, len(codes))] {
+		if c > 0 {
+			lead |= 1 << i
+		}
+	}
+	return lead
+}
+
+// signsOf sets the bits of the numbers after those.
 func signsOf(out []uint64, codes []int8) {
 	clear(out)
-	for i, c := range codes {
+	for i, c := range codes[min(64, len(codes)):] {
 		if c > 0 {
 			out[i/64] |= 1 << (i % 64)
 		}

@@ -128,11 +128,15 @@ func BenchmarkNearest(b *testing.B) {
 	for _, size := range []struct {
 		name    string
 		n, dims int
-	}{{"100k x 256", 100_000, 256}, {"1M x 256", 1_000_000, 256}, {"1M x 384", 1_000_000, 384}} {
+		front   bool
+	}{{"100k x 256", 100_000, 256, false}, {"1M x 256", 1_000_000, 256, false}, {"1M x 256, most in front", 1_000_000, 256, true}, {"1M x 384", 1_000_000, 384, false}} {
 		b.Run(size.name, func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			var x index
 			some := clusters(rng, 5000, size.dims)
+			if size.front {
+				some = inFront(some)
+			}
 			all := make([][]float32, size.n)
 			for i := range all {
 				all[i] = some[i%len(some)]

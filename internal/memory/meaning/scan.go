@@ -13,9 +13,7 @@ import (
 
 // Numbers of a search.
 const (
-	preselected = 300     // by their signs, to be compared exactly
-	sampled     = 256     // memories, or a few more, that tell how alike any two texts are
-	maxLooked   = 1 << 16 // rows that are looked at for them
+	preselected = 300 // by their signs, to be compared exactly
 	maxWorkers  = 4
 	slabsApart  = 4 // fewer are not worth another goroutine
 )
@@ -107,9 +105,11 @@ func (x *index) best(v []float32, script store.Script, f filter, n int) (found [
 	if x.count == 0 || len(v) != x.dims {
 		return nil, mean
 	}
-	signs := make([]uint64, x.words())
-	signsOf(signs, store.NewVector(v).Codes)
-	lists := x.look(signs, &f)
+	codes := store.NewVector(v).Codes
+	q := sought{lead: leadOf(codes), signs: make([]uint64, x.others()), filter: f}
+	signsOf(q.signs, codes)
+	q.cuts = x.cuts(&q)
+	lists := x.look(&q)
 	other := 1 - script
 	found = x.closest(v, lists[script].best(), n)
 	others := lists[other].best()
@@ -132,26 +132,40 @@ func (x *index) has(row int64) bool {
 	return row >= 0 && n < int64(len(x.slabs)) && x.slabs[n] != nil && x.slabs[n].bits[row%slabRows] != 0
 }
 
-// look returns, of each script, the rows that pass a filter and have the fewest
+// sought is what rows are compared with.
+type sought struct {
+	lead   uint64 // as in a slab
+	signs  []uint64
+	filter filter
+	cuts   [scripts]int // more of the first signs do not differ in a row that is looked at whole
+}
+
+// look returns, of each script, the rows that pass the filter and have the fewest
 // signs otherwise.
-func (x *index) look(signs []uint64, f *filter) *[scripts]shortlist {
+func (x *index) look(q *sought) *[scripts]shortlist {
 	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs)/slabsApart+1)
 	var lists [maxWorkers]*[scripts]shortlist
+	look := (*slab).look
+	if q.skims() {
+		look = (*slab).skim
+	}
 	var wait sync.WaitGroup
 	for w := range workers {
 		lists[w] = shortlists.Get().(*[scripts]shortlist)
 		for i := range lists[w] {
-			lists[w][i].begin(preselected, len(signs)*64)
+			lists[w][i].begin(preselected, 64*(1+len(q.signs)))
 		}
-		look := func() {
+		work := func() {
 			for n := len(x.slabs) - 1 - w; n >= 0; n -= workers {
-				x.slabs[n].look(n*slabRows, signs, f, lists[w])
+				if s := x.slabs[n]; s != nil {
+					look(s, n*slabRows, q, lists[w])
+				}
 			}
 		}
 		if w < workers-1 {
-			wait.Go(look)
+			wait.Go(work)
 		} else {
-			look()
+			work()
 		}
 	}
 	wait.Wait()
@@ -166,26 +180,23 @@ func (x *index) look(signs []uint64, f *filter) *[scripts]shortlist {
 
 // look adds the rows of a slab to the shortlists, the newest first. The usual
 // length is written out here: to call distance takes as long as what it does.
-func (s *slab) look(first int, signs []uint64, f *filter, lists *[scripts]shortlist) {
-	if s == nil {
-		return
-	}
-	words, want := len(signs), present|f.hidden
-	usual := words == usualWords
-	var own [usualWords]uint64
-	copy(own[:], signs)
+func (s *slab) look(first int, q *sought, lists *[scripts]shortlist) {
+	f, others, want := &q.filter, len(q.signs), present|q.filter.hidden
+	usual := others == usualOthers
+	var own [usualOthers]uint64
+	copy(own[:], q.signs)
 	bounds := [scripts]int{lists[0].bound, lists[1].bound}
 	for i := slabRows - 1; i >= 0; i-- {
 		has := s.bits[i]
 		if has&want != present || !f.open && !f.passes(s, i) {
 			continue
 		}
-		var d int
+		d := bits.OnesCount64(q.lead ^ s.lead[i])
 		if usual {
-			row := (*[usualWords]uint64)(s.signs[usualWords*i:])
-			d = bits.OnesCount64(own[0]^row[0]) + bits.OnesCount64(own[1]^row[1]) + bits.OnesCount64(own[2]^row[2]) + bits.OnesCount64(own[3]^row[3])
+			row := (*[usualOthers]uint64)(s.signs[usualOthers*i:])
+			d += bits.OnesCount64(own[0]^row[0]) + bits.OnesCount64(own[1]^row[1]) + bits.OnesCount64(own[2]^row[2])
 		} else {
-			d = distance(signs, s.signs[i*words:(i+1)*words])
+			d += distance(q.signs, s.signs[i*others:(i+1)*others])
 		}
 		if script := scriptOf(has); d < bounds[script] {
 			lists[script].add(first+i, d)
@@ -194,15 +205,19 @@ func (s *slab) look(first int, signs []uint64, f *filter, lists *[scripts]shortl
 	}
 }
 
-// usualWords are the signs of the embedding in the binary, of 256 numbers.
-const usualWords = 4
+// usualOthers are the words of signs after the first one of the embedding in the
+// binary, of 256 numbers.
+const usualOthers = 3
 
-// distance counts the signs that differ. Another length that is frequent is
-// written out, which halves the time.
+// distance counts the signs that differ. Lengths that are frequent are written
+// out, which halves the time.
 func distance(a, b []uint64) int {
-	if len(a) == 6 && len(b) == 6 {
+	switch {
+	case len(a) == usualOthers && len(b) == usualOthers:
+		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2])
+	case len(a) == 5 && len(b) == 5:
 		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) +
-			bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4]) + bits.OnesCount64(a[5]^b[5])
+			bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4])
 	}
 	d := 0
 	for i, x := range a {
@@ -264,34 +279,4 @@ func products(v []float32, codes *[abreast][]byte) (sums [abreast]float32) {
 func (x *index) neighbour(row int64, sum float32) neighbour {
 	s, i := x.slabs[row/slabRows], row%slabRows
 	return neighbour{row: row, at: s.places[i].at, cosine: sum * s.scales[i], script: s.script(int(i))}
-}
-
-// minSampled is how many memories of a script tell what is usual in it; fewer are
-// taken together with all others.
-const minSampled = 8
-
-// background returns the mean cosine of v with memories all over the index, of
-// each script.
-func (x *index) background(v []float32) (mean [scripts]float32) {
-	var sum [scripts]float32
-	var n [scripts]int
-	rows := len(x.slabs) * slabRows
-	step := max(x.count/sampled, rows/maxLooked) | 1
-	some := make([]int64, 0, rows/step+1)
-	for row := 0; row < rows; row += step {
-		if x.has(int64(row)) {
-			some = append(some, int64(row))
-		}
-	}
-	for _, f := range x.exactly(make([]neighbour, 0, len(some)), v, some) {
-		sum[f.script] += f.cosine
-		n[f.script]++
-	}
-	for i := range mean {
-		mean[i] = sum[i] / float32(max(n[i], 1))
-		if n[i] < minSampled {
-			mean[i] = (sum[0] + sum[1]) / float32(max(n[0]+n[1], 1))
-		}
-	}
-	return mean
 }
