@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"math"
 	"math/bits"
 
 	"ambry.dev/ambry/internal/memory/store"
@@ -9,13 +10,15 @@ import (
 // Many models put what matters most into the first numbers: those that were made
 // by analysis of principal components, as the embedding in the binary, and those
 // that were trained to be cut off (Matryoshka). Then a row that is far by its
-// first 64 signs is far, and the others need not be read.
+// first 64 signs is far, and the others need not be read. The more rows there
+// are, the nearer are the nearest, and the smaller is the share that has them:
+// see docs/adr/0030.
 const (
 	skimFrom    = 1 << 16 // memories; in fewer, all signs are looked at
 	leadShare   = 0.55    // of the length of vectors, squared, must be in their first 64 numbers
-	skimKept    = 8       // one of so many is looked at whole
+	skimKept    = 32      // times the root of the rows are looked at whole
 	skimSampled = 1 << 12 // rows, about, that tell how many of the first signs differ
-	skimLeast   = 1 << 8  // of a script that pass the filter; fewer tell nothing
+	skimLeast   = 1 << 6  // of a script that pass the filter; fewer tell nothing
 )
 
 // told is what the vectors tell of their model.
@@ -37,9 +40,8 @@ func (t *told) add(v store.Vector) {
 	}
 }
 
-// cuts returns of how many of the first signs no more differ in the nearest
-// eighth of the rows that pass the filter, for each script; all of them if it is
-// not worth it to look.
+// cuts returns of how many of the first signs no more differ in the rows that are
+// looked at whole, for each script; all of them if it is not worth it to skim.
 func (x *index) cuts(q *sought) (cuts [scripts]int) {
 	cuts = [scripts]int{64, 64}
 	if x.count < skimFrom || x.told.lead < leadShare*float64(x.told.vectors) {
@@ -49,7 +51,8 @@ func (x *index) cuts(q *sought) (cuts [scripts]int) {
 	var n [scripts]int
 	want := present | q.filter.hidden
 	rows := len(x.slabs) * slabRows
-	for row := 0; row < rows; row += rows/skimSampled | 1 {
+	step := rows/skimSampled | 1
+	for row := 0; row < rows; row += step {
 		s, i := x.slabs[row/slabRows], row%slabRows
 		if s == nil || s.bits[i]&want != present || !q.filter.open && !q.filter.passes(s, i) {
 			continue
@@ -62,12 +65,17 @@ func (x *index) cuts(q *sought) (cuts [scripts]int) {
 		if n[script] < skimLeast {
 			continue
 		}
-		near := 0
+		keep := skimKept * math.Sqrt(float64(n[script]*step)) / float64(step)
+		near := 0.0
 		for d, rows := range differ[script] {
-			if near += rows; near*skimKept >= n[script] {
-				cuts[script] = d
-				break
+			before := near
+			if near += float64(rows); near < keep {
+				continue
 			}
+			if cuts[script] = d; near-keep > keep-before {
+				cuts[script]-- // that comes closer
+			}
+			break
 		}
 	}
 	return cuts
