@@ -188,7 +188,7 @@ func (r *memoryHost) serve(ctx context.Context, port int, token string, say func
 		e.Learn(learning)
 	}()
 	defer func() { stop(); <-done }() // before the store is closed
-	defer limitMemory(ctx, r.options, r.log, r.memoryLimit)()
+	defer limitMemory(ctx, r.options, r.log, r.memoryLimit, r.store.HeldChanged())()
 	stopBackups := start(ctx, "backups", r.log, func(ctx context.Context) error { r.daily().Run(ctx); return nil })
 	defer stopBackups()
 	return (&web.Server{Handler: handler, Log: r.log}).Serve(ctx, ln)

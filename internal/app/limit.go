@@ -19,9 +19,10 @@ const (
 	limitEvery    = time.Minute
 )
 
-// limitMemory sets the limit that it is told, now and in the end every minute, and
-// returns what stops that. A person who has set GOMEMLIMIT knows better.
-func limitMemory(ctx context.Context, o Options, log *slog.Logger, limit func() int64) (stop func()) {
+// limitMemory sets the limit that it is told, now, in the end every minute and
+// whenever it may have changed, and returns what stops that. A person who has set
+// GOMEMLIMIT knows better.
+func limitMemory(ctx context.Context, o Options, log *slog.Logger, limit func() int64, changed <-chan struct{}) (stop func()) {
 	if o.Getenv != nil && o.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
@@ -31,6 +32,7 @@ func limitMemory(ctx context.Context, o Options, log *slog.Logger, limit func() 
 			select {
 			case <-ctx.Done():
 			case <-time.After(pause):
+			case <-changed:
 			}
 		}
 		return nil
@@ -45,9 +47,9 @@ func (s *service) memoryLimit() int64 {
 	return max(serviceMemory, 2*int64(used[0].Value.Uint64()+used[1].Value.Uint64()))
 }
 
-// memoryLimit of the runtime keeps garbage small beside the vectors, but lets it
-// grow with them: what a question needs for a while does so, too. The built-in
-// model's table is given back here.
+// memoryLimit of the runtime keeps garbage small beside the vectors and the texts
+// that are held, but lets it grow with them: what a question needs for a while does
+// so, too. The built-in model's table is given back here.
 func (r *memoryHost) memoryLimit() int64 {
 	if r.rest != nil {
 		r.rest()
@@ -56,5 +58,6 @@ func (r *memoryHost) memoryLimit() int64 {
 	if r.meaning != nil {
 		n = r.meaning.Bytes()
 	}
-	return max(runtimeMemory, besideVectors+n+n/2)
+	held := r.store.Held()
+	return max(runtimeMemory, besideVectors+n+n/2) + held + held/2
 }

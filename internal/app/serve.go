@@ -68,7 +68,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	defer db.Close()
 	s := &service{options: o, home: h, config: config, db: db, log: log}
 	s.outgoing = newOutgoing(s.localOnly)
-	defer limitMemory(ctx, o, log, s.memoryLimit)()
+	defer limitMemory(ctx, o, log, s.memoryLimit, nil)()
 	if s.tokens, err = newTokens(ctx, db, log); err != nil {
 		return err
 	}

@@ -65,7 +65,6 @@ func (x *index) put(p store.Placed) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.dims != len(p.Vector.Codes) {
-		x.shelf.clear()
 		x.restart(len(p.Vector.Codes))
 	}
 	n, i := int(p.Row/slabRows), int(p.Row%slabRows)

@@ -72,7 +72,7 @@ func (x *index) cuts(q *sought) (cuts [scripts]int) {
 			if near += float64(rows); near < keep {
 				continue
 			}
-			if cuts[script] = d; near-keep > keep-before {
+			if cuts[script] = d; near*before > keep*keep {
 				cuts[script]-- // that comes closer
 			}
 			break

@@ -12,8 +12,5 @@ func Holdings() map[string]bool {
 // ForgetRecent has all read from the file again.
 func (s *Store) ForgetRecent() { s.recent.clear() }
 
-// RecentBytes is what is held of memories that were read, as it is counted.
-func (s *Store) RecentBytes() int { return s.recent.bytes }
-
 // MaxRecent is its bound.
 const MaxRecent = maxRecent

@@ -45,8 +45,8 @@ func TestWhatIsHeldIsWhatIsStored(t *testing.T) {
 			t.Fatalf("after step %d (-stored +held):\n%s", i, diff)
 		}
 	}
-	if most < 50 || s.RecentBytes() == 0 {
-		t.Errorf("there were %d memories, and %d bytes are held", most, s.RecentBytes())
+	if most < 50 || s.Held() == 0 {
+		t.Errorf("there were %d memories, and %d bytes are held", most, s.Held())
 	}
 }
 
@@ -146,7 +146,7 @@ func TestNothingIsHeldOfWhatWasWiped(t *testing.T) {
 		if _, err := s.Wipe(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.RecentBytes(); n != 0 {
+		if n := s.Held(); n != 0 {
 			t.Errorf("%d bytes are held", n)
 		}
 	}
@@ -163,12 +163,23 @@ func TestNoMoreIsHeldThanIsAllowed(t *testing.T) {
 		if _, err := s.Glance(t.Context(), []int64{row + 1}, 1, 0); err != nil {
 			t.Fatal(err)
 		}
-		if n := s.RecentBytes(); n == 0 || n > store.MaxRecent {
+		if n := s.Held(); n == 0 || n > store.MaxRecent {
 			t.Fatalf("%d bytes are held after %d memories", n, row+1)
 		}
 	}
-	if n := s.RecentBytes(); n < store.MaxRecent*9/10 {
+	if n := s.Held(); n < store.MaxRecent*9/10 {
 		t.Errorf("only %d bytes are held", n)
+	}
+	select {
+	case <-s.HeldChanged():
+	default:
+		t.Error("nobody is told that much is held")
+	}
+	s.ForgetRecent()
+	select {
+	case <-s.HeldChanged():
+	default:
+		t.Error("nobody is told that nothing is held any more")
 	}
 }
 

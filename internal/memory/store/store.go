@@ -93,6 +93,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		done:    make(chan struct{}),
 
 		merge:   newMerging(),
+		recent:  recent{changed: make(chan struct{}, 1)},
 		arrived: make(chan struct{}, 1),
 
 		slots:    make(chan struct{}, maxBuilders),
@@ -140,6 +141,7 @@ func (s *Store) Close() error {
 	close(s.jobs)
 	s.mu.Unlock()
 	<-s.done
+	s.recent.clear() // who comes now is told that it is closed
 	return s.closeFiles()
 }
 
