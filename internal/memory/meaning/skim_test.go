@@ -31,15 +31,16 @@ func soughtBy(x *index, v []float32, p store.Places) *sought {
 	return q
 }
 
-// TestSkimmingFindsTheNearest compares with what is found when all is read.
-func TestSkimmingFindsTheNearest(t *testing.T) {
+// TestSkimming compares with what is found when all is read, and looks where that is
+// not worth it or would miss something.
+func TestSkimming(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	vectors := inFront(clusters(rng, skimFrom, 256))
-	var x index
+	vectors := inFront(clusters(rng, skimFrom, 128))
+	var x, even index
 	fill(&x, vectors)
 	wanted, found := 0, 0
-	for range 50 {
-		v := inFront([][]float32{direction(rng, vectors[rng.IntN(len(vectors))], 256)})[0]
+	for range 40 {
+		v := inFront([][]float32{direction(rng, vectors[rng.IntN(len(vectors))], 128)})[0]
 		q := soughtBy(&x, v, store.Places{})
 		if q.cuts = x.cuts(q); q.cuts[store.Spaced] >= 32 || q.cuts[store.Unspaced] != 64 {
 			t.Fatalf("cuts at %v", q.cuts)
@@ -56,29 +57,29 @@ func TestSkimmingFindsTheNearest(t *testing.T) {
 	if share := float64(found) / float64(wanted); share < 0.9 {
 		t.Errorf("only %.3f of the nearest ten are found", share)
 	}
-}
-
-func TestNothingIsSkimmedWhereItTellsNothing(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	all := [scripts]int{64, 64}
-	var even, few, many index
-	fill(&even, clusters(rng, skimFrom, 128))
-	fill(&few, inFront(clusters(rng, skimFrom-1, 128)))
-	fill(&many, inFront(clusters(rng, skimFrom, 256)))
-	v := direction(rng, nil, 128)
-	for _, c := range []struct {
-		name string
-		x    *index
-		q    *sought
-	}{
-		{"all numbers say as much", &even, soughtBy(&even, v, store.Places{})},
-		{"there are few memories", &few, soughtBy(&few, v, store.Places{})},
-		{"few pass the filter", &many, soughtBy(&many, append(v, v...), store.Places{Projects: []int64{7}})},
-	} {
-		if cuts := c.x.cuts(c.q); cuts != all {
-			t.Errorf("%s, and cuts are at %v", c.name, cuts)
+	q := direction(rng, nil, 128)
+	some := soughtBy(&x, q, store.Places{Agents: []int64{1}})
+	some.cuts = x.cuts(some)
+	rows := x.look(some)[store.Spaced].best()
+	if len(rows) != preselected || some.cuts[store.Spaced] >= 64 {
+		t.Errorf("of one agent %d are found, with cuts at %v", len(rows), some.cuts)
+	}
+	for _, row := range rows {
+		if (row-1)%3 != 1 {
+			t.Errorf("row %d is of another agent", row)
 		}
 	}
+	whole := func(name string, cuts [scripts]int) {
+		t.Helper()
+		if cuts != [scripts]int{64, 64} {
+			t.Errorf("%s, and cuts are at %v", name, cuts)
+		}
+	}
+	whole("few pass the filter", x.cuts(soughtBy(&x, q, store.Places{Projects: []int64{7}})))
+	x.remove(1)
+	whole("there are few memories", x.cuts(soughtBy(&x, q, store.Places{})))
+	fill(&even, clusters(rng, skimFrom, 128))
+	whole("all numbers say as much", even.cuts(soughtBy(&even, q, store.Places{})))
 }
 
 // TestWhatIsUsualFollowsTheIndex compares with the mean of cosines.

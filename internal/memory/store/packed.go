@@ -66,6 +66,12 @@ type reading struct {
 	next *glance // was read and is not wanted yet
 }
 
+const glancesIn = `SELECT m.id, m.agent, coalesce(m.project, 0), coalesce(m.session, 0), coalesce(t.external, m.turn_ref), m.rule, m.created_at, m.version,
+		coalesce(t.id, 0), m.body, m.sum, ` + tables.TracedBody + `,
+		coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
+	FROM json_each(?) AS j CROSS JOIN memory AS m LEFT JOIN turn AS t ON t.id = coalesce(m.turn, m.origin)
+		LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`
+
 // begin asks for the rows that are not known, in their order.
 func (q *reading) begin(r sqlite.Reader, rows []int64, known []*glance) error {
 	missing := make([]int64, 0, len(rows))
@@ -78,11 +84,7 @@ func (q *reading) begin(r sqlite.Reader, rows []int64, known []*glance) error {
 	if err != nil {
 		return err
 	}
-	q.rows, err = r.Rows(`SELECT m.id, m.agent, coalesce(m.project, 0), coalesce(m.session, 0), coalesce(t.external, m.turn_ref), m.rule, m.created_at, m.version,
-			coalesce(t.id, 0), m.body, m.sum, `+tables.TracedBody+`,
-			coalesce(u.used, 0), coalesce(u.ignored, 0), coalesce(u.helpful, 0), coalesce(u.wrong, 0)
-		FROM json_each(?) AS j CROSS JOIN memory AS m LEFT JOIN turn AS t ON t.id = coalesce(m.turn, m.origin)
-			LEFT JOIN uses AS u ON u.memory = m.id WHERE m.id = j.value`, string(ids))
+	q.rows, err = r.Rows(glancesIn, string(ids)) //nolint:rowserrcheck // glance checks it
 	return err
 }
 
