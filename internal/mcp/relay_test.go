@@ -31,7 +31,12 @@ func stranger(t *testing.T) string {
 		return &sdk.CallToolResult{Content: []sdk.Content{res.Content}}, nil
 	})
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
-	t.Cleanup(web.Close)
+	t.Cleanup(func() {
+		web.Close()
+		for session := range s.Sessions() { // who was cut off while it began one cannot end it
+			_ = session.Close()
+		}
+	})
 	return web.URL
 }
 
