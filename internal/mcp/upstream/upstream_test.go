@@ -139,28 +139,6 @@ func names(t *testing.T, s *mcp.ClientSession) []string {
 	return all
 }
 
-// offering makes servers for requests, whose sessions end with the test: who is cut
-// off while it begins one cannot end it.
-func offering(t *testing.T) func(*http.Request) *mcp.Server {
-	var mu sync.Mutex // guards made
-	var made []*mcp.Server
-	t.Cleanup(func() {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, s := range made {
-			for session := range s.Sessions() {
-				_ = session.Close()
-			}
-		}
-	})
-	return func(*http.Request) *mcp.Server {
-		mu.Lock()
-		defer mu.Unlock()
-		made = append(made, everything())
-		return made[len(made)-1]
-	}
-}
-
 func TestAllThatAServerHasIsPassedOn(t *testing.T) {
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(offering(t), nil))
 	t.Cleanup(web.Close)
