@@ -14,6 +14,6 @@ sample "$PWD/build/dev"
 	done
 	ambry scan --allow --wait
 	echo "log: build/dev/ambry/logs/service.log"
-	echo "try: HOME=build/dev/home AMBRY_HOME=build/dev/ambry bin/ambry search why did the nightly backup fail"
+	echo "try: HOME=$PWD/build/dev/home AMBRY_HOME=$PWD/build/dev/ambry bin/ambry search why did the nightly backup fail"
 ) &
 ambry serve --log-level debug

@@ -30,7 +30,7 @@ if [ "${AMBRY_SAMPLE:-}" = 1 ] || ! has_history; then
 	echo "This is a sample: the invented history of a person with two agents, in build/sample."
 	sample "$PWD/build/sample"
 	query=${QUERY:-why did the nightly backup fail}
-	prefix="HOME=build/sample/home AMBRY_HOME=build/sample/ambry "
+	prefix="HOME=$PWD/build/sample/home AMBRY_HOME=$PWD/build/sample/ambry "
 else
 	echo "Ambry now reads the histories that coding agents keep on this machine, and goes on"
 	echo "as they grow. Running this command is your consent to that. Nothing leaves the machine;"
