@@ -27,12 +27,13 @@ func limitMemory(ctx context.Context, o Options, log *slog.Logger, limit func() 
 		return func() {}
 	}
 	return start(ctx, "limit memory", log, func(ctx context.Context) error {
-		for pause := limitFirst; ctx.Err() == nil; pause = min(2*pause, limitEvery) {
+		for pause := limitFirst; ctx.Err() == nil; {
 			debug.SetMemoryLimit(limit())
 			select {
 			case <-ctx.Done():
-			case <-time.After(pause):
 			case <-changed:
+			case <-time.After(pause):
+				pause = min(2*pause, limitEvery)
 			}
 		}
 		return nil

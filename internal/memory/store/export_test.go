@@ -12,5 +12,5 @@ func Holdings() map[string]bool {
 // ForgetRecent has all read from the file again.
 func (s *Store) ForgetRecent() { s.recent.clear() }
 
-// MaxRecent is its bound.
+// MaxRecent bounds Held.
 const MaxRecent = maxRecent

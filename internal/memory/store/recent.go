@@ -96,14 +96,14 @@ func (r *recent) drop(memories, turns []int64) {
 			r.remove(e)
 		}
 	}
-	if len(turns) == 0 {
-		return
-	}
-	for _, e := range r.known {
-		if slices.Contains(turns, e.Value.(*glance).turn) {
-			r.remove(e)
+	if len(turns) > 0 {
+		for _, e := range r.known {
+			if slices.Contains(turns, e.Value.(*glance).turn) {
+				r.remove(e)
+			}
 		}
 	}
+	r.tell()
 }
 
 // clear forgets all.
