@@ -3,6 +3,7 @@ package app
 import (
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +14,11 @@ import (
 func TestTheLimitOfMemoryFollowsWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, changed := time.Now(), make(chan struct{})
+		var mu sync.Mutex // guards at
 		var at []time.Duration
 		limit := func() int64 {
+			mu.Lock()
+			defer mu.Unlock()
 			at = append(at, time.Since(began))
 			return debug.SetMemoryLimit(-1) // as it is
 		}
@@ -24,14 +28,16 @@ func TestTheLimitOfMemoryFollowsWhatIsHeld(t *testing.T) {
 			changed <- struct{}{}
 		}
 		synctest.Wait()
+		mu.Lock()
 		if n := len(at); n != 11 || at[n-1] != limitFirst/2 {
 			t.Errorf("after ten changes it looked at %v", at)
 		}
+		mu.Unlock()
 		time.Sleep(limitFirst)
 		synctest.Wait()
+		stop()
 		if n := len(at); n != 12 {
 			t.Errorf("a second later it looked at %v", at)
 		}
-		stop()
 	})
 }

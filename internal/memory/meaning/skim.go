@@ -16,7 +16,7 @@ import (
 const (
 	skimFrom    = 1 << 16 // memories; in fewer, all signs are looked at
 	leadShare   = 0.55    // of the length of vectors, squared, must be in their first 64 numbers
-	skimKept    = 32      // times the root of the rows are looked at whole
+	skimKept    = 48      // times the root of the rows are looked at whole
 	skimSampled = 1 << 12 // rows, about, that tell how many of the first signs differ
 	skimLeast   = 1 << 6  // of a script that pass the filter; fewer tell nothing
 )
