@@ -47,10 +47,9 @@ func (x *index) newBase() *base {
 		if codes == nil {
 			continue
 		}
-		s, i := x.slabs[row/slabRows], row%slabRows
-		script := s.script(i)
+		r, script := x.record(row)
 		for j, c := range codes {
-			b.mean[script][j] += s.scales[i] * float32(int8(c))
+			b.mean[script][j] += r.scale * float32(int8(c))
 		}
 		n[script]++
 	}

@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -14,52 +15,44 @@ const slabRows = 1 << 13
 // maxDims bounds the vectors.
 const maxDims = model.MaxDims
 
-// slab holds the vectors of memories whose rows follow each other. Rows are
-// numbered without holes but for what was forgotten, so a row is its place.
+// slab tells of memories whose rows follow each other where the rest of them is.
+// Rows are numbered without holes but for what was forgotten, so a row is its place.
 type slab struct {
-	lead   []uint64 // the signs of the first 64 numbers of each vector, a bit each
-	signs  []uint64 // those of the others
-	codes  []byte   // each an int8; nil when they are on the shelf
-	scales []float32
-	bits   []uint8 // of each row, 0 where nothing is
-	places []place
-	used   int
-}
-
-// place is a store.Place in few bytes.
-type place struct {
-	at                      int64
-	agent, project, session uint32
+	codes []byte // each an int8; nil when they are on the shelf
+	spots []spot
+	used  int
 }
 
 // The bits of a row; those of layers follow.
 const (
 	present uint8 = 1 << iota
 	archived
-	unspaced
 	firstLayer
 )
 
-// index holds all vectors: in memory what every search looks at, on the shelf what
-// it reads of a few. The zero value is empty, ready, and has no shelf.
+// index holds all vectors: in memory what searches look at, on the shelf what they
+// read of a few. The zero value is empty, ready, and has no shelf.
 type index struct {
-	mu    sync.RWMutex // guards the rest
-	shelf shelf
-	dims  int     // of all vectors, 0 while there is none
-	slabs []*slab // nil where nothing is
-	count int
-	told  told
-	base  atomic.Pointer[base] // nil when it was never asked for
+	mu     sync.RWMutex // guards the rest
+	shelf  shelf
+	dims   int     // of all vectors, 0 while there is none
+	slabs  []*slab // nil where nothing is
+	count  int
+	cells  [2]cells // those of now, where memories are put, and what is left of those before
+	now    uint8
+	least  int                  // memories that are sorted, if not sortFrom
+	begins int                  // how often it began anew
+	base   atomic.Pointer[base] // nil when it was never asked for
 }
 
-// others is how many words of signs follow the first one.
-func (x *index) others() int { return (x.dims - 1) / 64 }
+// words is how many hold the signs of a vector.
+func (x *index) words() int { return (x.dims + 63) / 64 }
 
 // put stores a vector, in place of the one before. A vector of another length
 // empties the index first: it is of another model. It says when the shelf does
 // not work, without which vectors take more memory, or cannot be put.
 func (x *index) put(p store.Placed) error {
-	if len(p.Vector.Codes) == 0 || len(p.Vector.Codes) > maxDims || p.Row < 0 {
+	if len(p.Vector.Codes) == 0 || len(p.Vector.Codes) > maxDims || p.Row < 0 || p.Row > math.MaxUint32 {
 		return nil
 	}
 	x.mu.Lock()
@@ -73,10 +66,7 @@ func (x *index) put(p store.Placed) error {
 	}
 	s := x.slabs[n]
 	if s == nil {
-		s = &slab{
-			lead: make([]uint64, slabRows), signs: make([]uint64, slabRows*x.others()), codes: make([]byte, slabRows*x.dims),
-			scales: make([]float32, slabRows), places: make([]place, slabRows), bits: make([]uint8, slabRows),
-		}
+		s = &slab{codes: make([]byte, slabRows*x.dims), spots: make([]spot, slabRows)}
 		x.slabs[n] = s
 	}
 	if s.codes == nil {
@@ -85,18 +75,20 @@ func (x *index) put(p store.Placed) error {
 			return err
 		}
 	}
-	if s.bits[i] == 0 {
+	if s.spots[i].none() {
 		s.used++
 		x.count++
+	} else {
+		x.takeOut(int(p.Row))
 	}
+	codes := s.codes[i*x.dims : (i+1)*x.dims]
 	for j, c := range p.Vector.Codes {
-		s.codes[i*x.dims+j] = byte(c)
+		codes[j] = byte(c)
 	}
-	s.lead[i] = leadOf(p.Vector.Codes)
-	signsOf(s.signs[i*x.others():(i+1)*x.others()], p.Vector.Codes)
-	x.told.add(p.Vector)
-	s.scales[i], s.bits[i] = p.Vector.Scale, bitsOf(p)
-	s.places[i] = place{at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session)}
+	x.putIn(record{
+		at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session),
+		row: uint32(p.Row), scale: p.Vector.Scale,
+	}, bitsOf(p), p.Vector.Script, codes)
 	return x.use(n)
 }
 
@@ -105,20 +97,7 @@ func bitsOf(p store.Placed) uint8 {
 	if p.Archived {
 		out |= archived
 	}
-	if p.Vector.Script == store.Unspaced {
-		out |= unspaced
-	}
 	return out
-}
-
-// script of the text of a row.
-func (s *slab) script(i int) store.Script { return scriptOf(s.bits[i]) }
-
-func scriptOf(bits uint8) store.Script {
-	if bits&unspaced != 0 {
-		return store.Unspaced
-	}
-	return store.Spaced
 }
 
 // remove forgets a row.
@@ -132,12 +111,11 @@ func (x *index) remove(row int64) {
 
 func (x *index) drop(n, i int) {
 	s := x.slabs[n]
-	if s.bits[i] == 0 {
+	if s.spots[i].none() {
 		return
 	}
 	x.erase(n, i)
-	clear(s.signs[i*x.others() : (i+1)*x.others()])
-	s.lead[i], s.scales[i], s.bits[i], s.places[i] = 0, 0, 0, place{}
+	x.takeOut(n*slabRows + i)
 	x.count--
 	if s.used--; s.used == 0 {
 		x.slabs[n] = nil
@@ -154,7 +132,8 @@ func (x *index) empty() {
 // restart forgets everything; vectors of so many numbers follow.
 func (x *index) restart(dims int) {
 	x.shelf.clear()
-	x.dims, x.slabs, x.count, x.told = dims, nil, 0, told{}
+	x.dims, x.slabs, x.count, x.cells, x.now = dims, nil, 0, [2]cells{}, 0
+	x.begins++
 	x.base.Store(nil)
 }
 
@@ -165,15 +144,18 @@ func (x *index) close() {
 	x.shelf.close()
 }
 
+// has reports whether a row is there.
+func (x *index) has(row int64) bool {
+	n := row / slabRows
+	return row >= 0 && n < int64(len(x.slabs)) && x.slabs[n] != nil && !x.slabs[n].spots[row%slabRows].none()
+}
+
 // size returns how many memories have a vector.
 func (x *index) size() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.count
 }
-
-// rowBytes is what a row takes beside its vector.
-const rowBytes = 4 + 1 + 24 // factor, bits, place
 
 // bytes returns how much memory the vectors take.
 func (x *index) bytes() int64 {
@@ -182,27 +164,20 @@ func (x *index) bytes() int64 {
 	n := 0
 	for _, s := range x.slabs {
 		if s != nil {
-			n += slabRows*(8*(1+x.others())+rowBytes) + len(s.codes)
+			n += slabRows*spotBytes + len(s.codes)
 		}
+	}
+	for i := range x.cells {
+		n += x.cells[i].bytes(x.words())
 	}
 	return int64(n)
 }
 
-// leadOf returns a bit for each of the first 64 numbers, set if it is above zero.
-func leadOf(codes []int8) (lead uint64) {
-	for i, c := range codes[:min(64, len(codes))] {
-		if c > 0 {
-			lead |= 1 << i
-		}
-	}
-	return lead
-}
-
-// signsOf sets the bits of the numbers after those.
-func signsOf(out []uint64, codes []int8) {
+// signsOf sets a bit for each number above zero.
+func signsOf[T int8 | byte](out []uint64, codes []T) {
 	clear(out)
-	for i, c := range codes[min(64, len(codes)):] {
-		if c > 0 {
+	for i, c := range codes {
+		if int8(c) > 0 {
 			out[i/64] |= 1 << (i % 64)
 		}
 	}

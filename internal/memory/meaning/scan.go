@@ -2,6 +2,7 @@ package meaning
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -15,7 +16,7 @@ import (
 const (
 	preselected = 300 // by their signs, to be compared exactly
 	maxWorkers  = 4
-	slabsApart  = 4 // fewer are not worth another goroutine
+	apart       = 1 << 15 // memories; fewer are not worth another goroutine
 )
 
 // layerBit is the bit of a layer in a place.
@@ -55,14 +56,15 @@ func narrow(ids []int64) []uint32 {
 	return out
 }
 
-// passes reports whether a row that is there is wanted, as far as bits do not tell.
-func (f *filter) passes(s *slab, i int) bool {
-	p := &s.places[i]
+// passes reports whether a memory that is there is wanted, as far as archived ones
+// do not matter.
+func (f *filter) passes(s *stretch, i int) bool {
+	r := &s.records[i]
 	return (f.layers == 0 || s.bits[i]&f.layers != 0) &&
-		(len(f.agents) == 0 || slices.Contains(f.agents, p.agent)) &&
-		(len(f.projects) == 0 || slices.Contains(f.projects, p.project)) &&
-		(len(f.sessions) == 0 || slices.Contains(f.sessions, p.session)) &&
-		(f.after == 0 || p.at >= f.after) && (f.before == 0 || p.at < f.before)
+		(len(f.agents) == 0 || slices.Contains(f.agents, r.agent)) &&
+		(len(f.projects) == 0 || slices.Contains(f.projects, r.project)) &&
+		(len(f.sessions) == 0 || slices.Contains(f.sessions, r.session)) &&
+		(f.after == 0 || r.at >= f.after) && (f.before == 0 || r.at < f.before)
 }
 
 // neighbour is a memory and the cosine between it and what was asked.
@@ -105,17 +107,13 @@ func (x *index) best(v []float32, script store.Script, f filter, n int) (found [
 	if x.count == 0 || len(v) != x.dims {
 		return nil, mean
 	}
-	codes := store.NewVector(v).Codes
-	q := sought{lead: leadOf(codes), signs: make([]uint64, x.others()), filter: f}
-	signsOf(q.signs, codes)
-	q.cuts = x.cuts(&q)
-	lists := x.look(&q)
-	other := 1 - script
-	found = x.closest(v, lists[script].best(), n)
-	others := lists[other].best()
-	found = append(found, x.closest(v, others[:min(len(others), preselected/2)], n/2)...)
-	shortlists.Put(lists)
-	return found, x.background(v)
+	desk := desks.Get().(*desk)
+	defer desks.Put(desk)
+	q := sought{signs: make([]uint64, x.words()), filter: f}
+	signsOf(q.signs, store.NewVector(v).Codes)
+	desk.order = x.order(desk.order, v)
+	found = x.closest(v, x.look(&q, desk, script, preselected), n)
+	return append(found, x.closest(v, x.look(&q, desk, 1-script, preselected/2), n/2)...), x.background(v)
 }
 
 // closest compares rows exactly and returns the best n.
@@ -127,103 +125,113 @@ func (x *index) closest(v []float32, rows []int64, n int) []neighbour {
 	return found[:min(n, len(found))]
 }
 
-func (x *index) has(row int64) bool {
-	n := row / slabRows
-	return row >= 0 && n < int64(len(x.slabs)) && x.slabs[n] != nil && x.slabs[n].bits[row%slabRows] != 0
-}
-
-// sought is what rows are compared with.
+// sought is what memories are compared with.
 type sought struct {
-	lead   uint64 // as in a slab
 	signs  []uint64
 	filter filter
-	cuts   [scripts]int // more of the first signs do not differ in a row that is looked at whole
 }
 
-// look returns, of each script, the rows that pass the filter and have the fewest
-// signs otherwise.
-func (x *index) look(q *sought) *[scripts]shortlist {
-	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(x.slabs)/slabsApart+1)
-	var lists [maxWorkers]*[scripts]shortlist
-	look := (*slab).look
-	if q.skims() {
-		look = (*slab).skim
-	}
-	var wait sync.WaitGroup
-	for w := range workers {
-		lists[w] = shortlists.Get().(*[scripts]shortlist)
-		for i := range lists[w] {
-			lists[w][i].begin(preselected, 64*(1+len(q.signs)))
+// desk is room for a search.
+type desk struct {
+	order     []ranked
+	stretches []*stretch
+	list      shortlist
+}
+
+var desks = sync.Pool{New: func() any { return &desk{} }}
+
+// look returns so many rows of a script that pass the filter and have the fewest
+// signs otherwise, of those that are looked at: all that are not sorted, and of the
+// others the nearest cells until there is enough.
+func (x *index) look(q *sought, d *desk, script store.Script, want int) []int64 {
+	d.list.begin(want, x.dims)
+	d.stretches = d.stretches[:0]
+	all := 0 // that are sorted
+	for i := range x.cells {
+		switch c := &x.cells[i]; {
+		case c.sorted():
+			all += c.rows[script]
+		case !c.empty():
+			d.stretches = append(d.stretches, c.piles[0][script].stretches...)
 		}
-		work := func() {
-			for n := len(x.slabs) - 1 - w; n >= 0; n -= workers {
-				if s := x.slabs[n]; s != nil {
-					look(s, n*slabRows, q, lists[w])
-				}
+	}
+	d.lookThrough(q)
+	passed, looked := 0, 0
+	for order := d.order; looked < all && float64(passed)*float64(looked) < visited*visited*float64(all); {
+		more := visited * math.Sqrt(float64(all))
+		if looked > 0 {
+			more = min(more*math.Sqrt(float64(looked)/float64(max(passed, 1)))-float64(looked), float64(looked))
+		}
+		d.stretches = d.stretches[:0]
+		for n := 0; n <= int(more) && len(order) > 0; order = order[1:] {
+			l := &order[0].piles[script]
+			d.stretches = append(d.stretches, l.stretches...)
+			n += l.n
+			looked += l.n
+		}
+		passed += d.lookThrough(q)
+	}
+	return d.list.best()
+}
+
+// visited is how many memories a search looks at in cells, in roots of how many
+// there are, if all pass the filter. If a share does, it is as many as would be
+// in a memory that much larger, so that the root of what passes is looked at.
+const visited = 64
+
+// lookThrough adds what is on the desk to its list, on several cores if it is much,
+// and returns how many passed the filter.
+func (d *desk) lookThrough(q *sought) (passed int) {
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(d.stretches)*stretchRows/apart+1)
+	var others [maxWorkers]*desk
+	var passing [maxWorkers]int
+	var wait sync.WaitGroup
+	part := (len(d.stretches) + workers - 1) / workers
+	for w := 1; w < workers; w++ {
+		others[w] = desks.Get().(*desk)
+		l := &others[w].list
+		l.begin(d.list.want, len(d.list.at)-1)
+		wait.Go(func() {
+			passing[w] = l.look(q, d.stretches[min(w*part, len(d.stretches)):min((w+1)*part, len(d.stretches))])
+		})
+	}
+	passed = d.list.look(q, d.stretches[:min(part, len(d.stretches))])
+	wait.Wait()
+	for w := 1; w < workers; w++ {
+		passed += passing[w]
+		d.list.join(&others[w].list)
+		desks.Put(others[w])
+	}
+	return passed
+}
+
+// look adds what passes the filter, and returns how many did. The usual length is
+// written out: to call distance takes as long as what it does.
+func (l *shortlist) look(q *sought, stretches []*stretch) (passed int) {
+	f, words, want := &q.filter, len(q.signs), present|q.filter.hidden
+	usual := words == usualWords
+	var own [usualWords]uint64
+	copy(own[:], q.signs)
+	for _, s := range stretches {
+		for i, has := range s.bits[:s.n] {
+			if has&want != present || !f.open && !f.passes(s, i) {
+				continue
+			}
+			passed++
+			var d int
+			if usual {
+				row := (*[usualWords]uint64)(s.signs[usualWords*i:])
+				d = bits.OnesCount64(own[0]^row[0]) + bits.OnesCount64(own[1]^row[1]) +
+					bits.OnesCount64(own[2]^row[2]) + bits.OnesCount64(own[3]^row[3])
+			} else {
+				d = distance(q.signs, s.signs[i*words:(i+1)*words])
+			}
+			if d < l.bound {
+				l.add(int(s.records[i].row), d)
 			}
 		}
-		if w < workers-1 {
-			wait.Go(work)
-		} else {
-			work()
-		}
 	}
-	wait.Wait()
-	for _, others := range lists[1:workers] {
-		for i := range others {
-			lists[0][i].join(&others[i])
-		}
-		shortlists.Put(others)
-	}
-	return lists[0]
-}
-
-// look adds the rows of a slab to the shortlists, the newest first. The usual
-// length is written out here: to call distance takes as long as what it does.
-func (s *slab) look(first int, q *sought, lists *[scripts]shortlist) {
-	f, others, want := &q.filter, len(q.signs), present|q.filter.hidden
-	usual := others == usualOthers
-	var own [usualOthers]uint64
-	copy(own[:], q.signs)
-	bounds := [scripts]int{lists[0].bound, lists[1].bound}
-	for i := slabRows - 1; i >= 0; i-- {
-		has := s.bits[i]
-		if has&want != present || !f.open && !f.passes(s, i) {
-			continue
-		}
-		d := bits.OnesCount64(q.lead ^ s.lead[i])
-		if usual {
-			row := (*[usualOthers]uint64)(s.signs[usualOthers*i:])
-			d += bits.OnesCount64(own[0]^row[0]) + bits.OnesCount64(own[1]^row[1]) + bits.OnesCount64(own[2]^row[2])
-		} else {
-			d += distance(q.signs, s.signs[i*others:(i+1)*others])
-		}
-		if script := scriptOf(has); d < bounds[script] {
-			lists[script].add(first+i, d)
-			bounds[script] = lists[script].bound
-		}
-	}
-}
-
-// usualOthers are the words of signs after the first one of the embedding in the
-// binary, of 256 numbers.
-const usualOthers = 3
-
-// distance counts the signs that differ. Lengths that are frequent are written
-// out, which halves the time.
-func distance(a, b []uint64) int {
-	switch {
-	case len(a) == usualOthers && len(b) == usualOthers:
-		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2])
-	case len(a) == 5 && len(b) == 5:
-		return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) +
-			bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4])
-	}
-	d := 0
-	for i, x := range a {
-		d += bits.OnesCount64(x ^ b[i])
-	}
-	return d
+	return passed
 }
 
 // abreast is how many rows are compared at a time: the sum of one would wait for
@@ -277,6 +285,6 @@ func products(v []float32, codes *[abreast][]byte) (sums [abreast]float32) {
 }
 
 func (x *index) neighbour(row int64, sum float32) neighbour {
-	s, i := x.slabs[row/slabRows], row%slabRows
-	return neighbour{row: row, at: s.places[i].at, cosine: sum * s.scales[i], script: s.script(int(i))}
+	r, script := x.record(int(row))
+	return neighbour{row: row, at: r.at, cosine: sum * r.scale, script: script}
 }

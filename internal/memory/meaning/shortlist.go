@@ -3,11 +3,10 @@ package meaning
 import (
 	"cmp"
 	"slices"
-	"sync"
 )
 
-// shortlist gathers the rows at the smallest distances. Rows are added from the
-// last on, so that of those at the same distance the first added are kept.
+// shortlist gathers the rows at the smallest distances; of those at the same the
+// last ones.
 type shortlist struct {
 	want  int
 	bound int // rows at this distance and beyond are not among the best any more
@@ -21,9 +20,6 @@ type listed struct {
 	row      int64
 	distance int
 }
-
-// shortlists are used again, one for each script.
-var shortlists = sync.Pool{New: func() any { return new([scripts]shortlist) }}
 
 // begin empties the list for so many rows, at distances up to the farthest.
 func (l *shortlist) begin(want, farthest int) {
@@ -43,14 +39,15 @@ func (l *shortlist) add(row, distance int) {
 		l.n -= l.at[l.cut]
 		l.cut--
 	}
-	l.bound = l.cut
+	l.bound = l.cut + 1
 }
 
-// join takes what another list has. Nothing is added after that.
+// join takes what another list has.
 func (l *shortlist) join(o *shortlist) {
-	l.rows = append(l.rows, o.rows...)
-	for d, n := range o.at {
-		l.at[d] += n
+	for _, r := range o.rows {
+		if r.distance < l.bound {
+			l.add(int(r.row), r.distance)
+		}
 	}
 }
 

@@ -135,8 +135,11 @@ func (m *Meaning) load(ctx context.Context) error {
 	return nil
 }
 
-// batch embeds the next memories and returns how many.
+// batch sorts memories, or embeds the next ones and returns how many.
 func (m *Meaning) batch(ctx context.Context) (int, error) {
+	if m.index.arrange(ctx) {
+		return 1, nil
+	}
 	due, err := m.store.DueVectors(ctx, batchTexts)
 	if err != nil || len(due) == 0 {
 		return 0, err
