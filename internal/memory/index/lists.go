@@ -61,6 +61,9 @@ func (s *segment) postings(to []posting, w word) ([]posting, error) {
 		return to, err
 	}
 	defer free()
+	if isDense(w.n, len(s.ids)) {
+		return decodeDense(to, data, w.n, len(s.ids))
+	}
 	return decode(to, data, w.n, 0, uint64(len(s.ids)))
 }
 
@@ -71,6 +74,9 @@ func (s *segment) pieces(to []piece, w word) ([]piece, error) {
 		return to, err
 	}
 	defer free()
+	if isDense(w.n, len(s.ids)) {
+		return s.bitmaps(to, w, data)
+	}
 	in := reader{data: data}
 	last, end, size := uint64(0), uint64(0), w.length-w.table
 	for range (w.n - 1) / pieceSize {

@@ -47,6 +47,16 @@ func shelf(t testing.TB, docs int64) (*Index, func() string) {
 	return x, word
 }
 
+// share is how many documents of all have a term.
+func share(t *testing.T, x *Index, term string) float64 {
+	t.Helper()
+	found, err := x.Search(Query{Any: []string{term}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(found.Total) / float64(x.Len())
+}
+
 // TestWhatIsPassedOverIsNotAmongTheBest compares searches that pass over documents
 // with ones that want all, and so cannot.
 func TestWhatIsPassedOverIsNotAmongTheBest(t *testing.T) {
@@ -58,7 +68,7 @@ func TestWhatIsPassedOverIsNotAmongTheBest(t *testing.T) {
 	for range 150 {
 		q := Query{Own: rng.IntN(4) == 0}
 		for range 2 + rng.IntN(9) {
-			if w := word(); !slices.Contains(q.Any, w) {
+			if w := word(); !slices.Contains(q.Any, w) && share(t, x, w) < .49 {
 				q.Any = append(q.Any, w)
 			}
 		}
@@ -91,6 +101,51 @@ func TestWhatIsPassedOverIsNotAmongTheBest(t *testing.T) {
 	}
 	if fewer < 100 {
 		t.Errorf("%d of 450 searches passed anything over", fewer)
+	}
+}
+
+// TestWhatIsInMostDocumentsIsLeftOut asks for words with and without those that are in
+// most documents, and for these alone.
+func TestWhatIsInMostDocumentsIsLeftOut(t *testing.T) {
+	const docs = 20_000
+	x, word := shelf(t, docs)
+	x.many = 1000
+	var usual []string
+	for i := range 10 {
+		if w := fmt.Sprintf("w%d", i); share(t, x, w) > .51 {
+			usual = append(usual, w)
+		}
+	}
+	if len(usual) < 2 {
+		t.Fatalf("%v are in most documents", usual)
+	}
+	search := func(limit int, any ...string) Found {
+		t.Helper()
+		found, err := x.Search(Query{Any: any}, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for range 30 {
+		rare := []string{word(), "w40", "w50", "w300"}
+		if rare[0] == rare[1] || rare[0] == rare[2] || rare[0] == rare[3] || share(t, x, rare[0]) > .49 {
+			continue
+		}
+		with, without := search(50, slices.Concat(rare, usual)...), search(50, rare...)
+		if !slices.Equal(with.Hits, without.Hits) {
+			t.Errorf("with %v others are found for %v", usual, rare)
+		}
+		if with.Total < docs/2 || !with.AtLeast {
+			t.Errorf("%d are found, though %v are in more", with.Total, usual)
+		}
+	}
+	if found := search(50, usual...); len(found.Hits) != 50 || found.Total < docs/2 {
+		t.Errorf("of %v alone %d of %d are found", usual, len(found.Hits), found.Total)
+	}
+	few := search(docs, "w29999", usual[0])
+	if len(few.Hits) < docs/2 {
+		t.Errorf("%d are found, though %s is in more", len(few.Hits), usual[0])
 	}
 }
 

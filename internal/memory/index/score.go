@@ -132,11 +132,13 @@ func (s *search) spans() ([]span, error) {
 	return out, nil
 }
 
-// order returns the units by how much they may say in a part.
+// order returns the units that are not left out by how much they may say in a part.
 func (s *search) order(part int) []int {
-	out := make([]int, len(s.units))
-	for i := range out {
-		out[i] = i
+	out := make([]int, 0, len(s.units))
+	for i := range s.units {
+		if !s.units[i].mute {
+			out = append(out, i)
+		}
 	}
 	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(s.of(part, b).most, s.of(part, a).most) })
 	return out

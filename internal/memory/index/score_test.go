@@ -87,8 +87,8 @@ func TestSeveralCoresFindTheSame(t *testing.T) {
 		{Scope: [][]string{{".p2"}}},
 	} {
 		find := func(workers int) ([]Hit, int) {
-			s := &search{}
-			s.begin(x, q)
+			s := &search{index: x}
+			s.begin(q)
 			if err := s.read(); err != nil {
 				t.Fatal(err)
 			}

@@ -53,15 +53,18 @@ type Found struct {
 // which file a document is in. If the lists of Any are long together, documents
 // that cannot be among the best are passed over and not counted. How often there
 // is a term with a long list is then told without looking at which of its
-// documents were deleted: a share of them as large as that of all documents.
+// documents were deleted: a share of them as large as that of all documents. And terms
+// that are in more than half of the documents, which say next to nothing, are left
+// out if the others find enough.
 func (x *Index) Search(q Query, limit int) (Found, error) {
 	s := x.lend()
 	defer x.takeBack(s)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s.begin(x, q)
+	s.begin(q)
 	s.counts = limit == 0 && q.counts()
 	s.passes = limit > 0 && len(q.All) == 0 && len(s.units) > 1
+	s.mutes = s.passes
 	if err := s.read(); err != nil {
 		return Found{}, err
 	}
@@ -69,6 +72,12 @@ func (x *Index) Search(q Query, limit int) (Found, error) {
 		return Found{Total: s.units[0].found}, nil
 	}
 	hits, total, err := s.best(limit, s.scorers())
+	if err == nil && s.mutes && len(hits) < limit {
+		s.mutes = false
+		if err = s.read(); err == nil {
+			hits, total, err = s.best(limit, s.scorers())
+		}
+	}
 	if s.passes && !s.masked && !q.timed() {
 		total = max(total, s.mostOfOne())
 	}
@@ -82,7 +91,7 @@ func (x *Index) Among(q Query, docs []int64) (out []int64, err error) {
 	defer x.takeBack(s)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s.begin(x, q)
+	s.begin(q)
 	if err := s.read(); err != nil {
 		return nil, err
 	}
@@ -128,6 +137,7 @@ type search struct {
 	index  *Index
 	query  Query
 	parts  []part
+	dead   []int // documents of each part
 	units  []unit
 	series []series // of all units, part after part
 	all    int      // postings in them
@@ -135,6 +145,7 @@ type search struct {
 
 	counts bool          // only how many documents have the first unit is asked for
 	passes bool          // documents that cannot be among the best are passed over
+	mutes  bool          // units that say next to nothing are left out
 	masked bool          // not all documents are asked for
 	least  atomic.Uint32 // the sum that the best have at least
 	taking sync.Mutex    // guards top
@@ -150,6 +161,7 @@ type unit struct {
 	group  int     // of All; -1 for none
 	found  int     // documents that have it
 	count  float32 // how much it counts
+	mute   bool    // it is left out
 }
 
 // lent is for searches at the same time as others.
@@ -159,10 +171,12 @@ var lent = sync.Pool{New: func() any { return &search{} }}
 // emptied when garbage is collected, and beside a million documents the room is
 // so large that making it anew is what there is to collect.
 func (x *Index) lend() *search {
-	if s := x.spare.Swap(nil); s != nil {
-		return s
+	s := x.spare.Swap(nil)
+	if s == nil {
+		s = lent.Get().(*search)
 	}
-	return lent.Get().(*search)
+	s.index = x
+	return s
 }
 
 func (x *Index) takeBack(s *search) {
@@ -170,7 +184,7 @@ func (x *Index) takeBack(s *search) {
 	for i := range s.series {
 		s.series[i].forget()
 	}
-	s.index, s.parts, s.units, s.query, s.counts, s.passes, s.top = nil, nil, s.units[:0], Query{}, false, false, top{}
+	s.index, s.parts, s.units, s.query, s.counts, s.passes, s.mutes, s.top = nil, nil, s.units[:0], Query{}, false, false, false, top{}
 	for _, w := range s.workers {
 		w.giveBack()
 	}
@@ -182,11 +196,13 @@ func (x *Index) takeBack(s *search) {
 // Rest lets go of the room that is kept for the next search.
 func (x *Index) Rest() { x.spare.Store(nil) }
 
-func (s *search) begin(x *Index, q Query) {
-	s.index, s.query, s.parts = x, q, x.parts()
+func (s *search) begin(q Query) {
+	x := s.index
+	s.query, s.parts = q, x.parts()
 	s.mean = max(float32(x.size)/float32(max(x.live, 1)), 1)
-	for _, w := range s.workers {
-		w.anew()
+	s.dead = s.dead[:0]
+	for _, p := range s.parts {
+		s.dead = append(s.dead, p.docs().dead.count())
 	}
 	for i, group := range q.All {
 		for _, t := range group {

@@ -38,12 +38,13 @@ type Segment struct {
 // A list is for each document its distance from the one before and its code (see
 // posting), in pieces of pieceSize. A list of several has a table before it: for
 // each piece but the last the distance of its last document from that of the piece
-// before, and its bytes.
+// before, and its bytes. A list of more than pieceSize that has many of the documents
+// is written otherwise (see blockDocs).
 //
 // Numbers are varints (encoding/binary), distances of times zigzag ones. The
 // footer has a fixed size and holds checksums of all that is before it.
 const (
-	magic      = "ambryix2"
+	magic      = "ambryix3"
 	blockTerms = 64
 	footerSize = 7*8 + 3*4 + 16 + 4 + len(magic)
 	maxTerm    = 1 << 16

@@ -35,6 +35,9 @@ func (s *search) of(part, unit int) *series { return &s.series[part*len(s.units)
 // read finds the series of all units, reads those that are short or wholly needed,
 // and tells how much each unit counts.
 func (s *search) read() error {
+	for _, w := range s.workers {
+		w.anew()
+	}
 	n := len(s.parts) * len(s.units)
 	s.series = slices.Grow(s.series[:0], n)[:n]
 	if err := s.together(s.readers(), n, func(_ *worker, i int) error { return s.find(i) }); err != nil {
@@ -45,6 +48,7 @@ func (s *search) read() error {
 		s.all += s.series[i].word.n
 	}
 	s.passes = s.passes && s.all >= s.index.many
+	s.mute()
 	if err := s.together(s.readers(), n, func(w *worker, i int) error { return s.fill(w, i) }); err != nil {
 		return err
 	}
@@ -61,9 +65,32 @@ func (s *search) find(i int) (err error) {
 	return err
 }
 
+// mute leaves out the units that are in more than half of the documents, unless all
+// are or nothing is to be left out.
+func (s *search) mute() {
+	muted := 0
+	for i := range s.units {
+		u, found := &s.units[i], 0
+		for part := range s.parts {
+			n, _ := s.living(part, s.of(part, i).word)
+			found += n
+		}
+		if u.mute = s.passes && s.mutes && int64(found) > s.index.live/2; u.mute {
+			muted++
+		}
+	}
+	if s.mutes = muted > 0 && muted < len(s.units); s.mutes {
+		return
+	}
+	for i := range s.units {
+		s.units[i].mute = false
+	}
+}
+
 // fill reads a series, or prepares it for being read piece by piece.
 func (s *search) fill(w *worker, i int) (err error) {
-	r, u, p := &s.series[i], s.units[i%len(s.units)], s.parts[i/len(s.units)]
+	part := i / len(s.units)
+	r, u, p := &s.series[i], s.units[i%len(s.units)], s.parts[part]
 	if r.word.n == 0 && !u.prefix {
 		return nil
 	}
@@ -74,14 +101,14 @@ func (s *search) fill(w *worker, i int) (err error) {
 	}
 	dead := p.docs().dead
 	switch {
+	case u.mute, s.counts && file != nil && !u.prefix && (r.word.n >= longList || s.dead[part] == 0):
+		r.count, r.least = s.living(part, r.word)
+		return nil
 	case file == nil || u.prefix:
 		r.list, err = w.list(p, u)
-	case s.counts && (r.word.n >= longList || !dead.any()):
-		r.count, r.least = s.living(r.word, p)
-		return nil
-	case s.passes && r.word.table > 0:
+	case s.passes && r.word.n >= s.index.many/2 && r.word.table > 0:
 		r.file = file
-		r.count, r.least = s.living(r.word, p)
+		r.count, r.least = s.living(part, r.word)
 		r.pieces, err = file.pieces(r.pieces, r.word)
 		return err
 	default:
@@ -90,7 +117,7 @@ func (s *search) fill(w *worker, i int) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.query.Own || dead.any() {
+	if s.query.Own || s.dead[part] > 0 {
 		kept := r.list[:0]
 		for _, posting := range r.list {
 			if !dead.has(posting.doc()) && (!s.query.Own || posting.own()) {
@@ -104,13 +131,13 @@ func (s *search) fill(w *worker, i int) (err error) {
 }
 
 // living is how many documents with a word are not dead, if there are as many dead
-// among them as among all, and how many are not at least.
-func (s *search) living(w word, p part) (count, least int) {
-	n, all, dead := w.n, len(p.docs().ids), p.docs().dead.count()
+// among them as among all of the part, and how many are not at least.
+func (s *search) living(part int, w word) (count, least int) {
+	n, all, dead := w.n, len(s.parts[part].docs().ids), s.dead[part]
 	if s.query.Own {
 		n = w.own
 	}
-	return n * (all - dead) / all, max(n-dead, 0)
+	return n * (all - dead) / max(all, 1), max(n-dead, 0)
 }
 
 // mostOfOne is how many documents at least have the unit that most of them have.
@@ -168,7 +195,10 @@ func (r *series) pieceOf(place uint32, from int) int {
 	return from
 }
 
-// sizeOf is how many postings a piece has.
+// dense reports whether the pieces are bitmaps.
+func (r *series) dense() bool { return isDense(r.word.n, len(r.file.ids)) }
+
+// sizeOf is how many postings a piece has that is none.
 func (r *series) sizeOf(piece int) int { return min(pieceSize, r.word.n-piece*pieceSize) }
 
 // reel is what one goroutine has read of a series.
@@ -210,6 +240,13 @@ func (l *reel) read(r *series, first, stop int) error {
 
 // decode appends a piece, of those that were read from the first on.
 func (l *reel) decode(r *series, first, k int) (err error) {
+	if r.dense() {
+		b, at, err := l.bitmap(r, first, k)
+		if err == nil {
+			l.list = b.append(l.list, at)
+		}
+		return err
+	}
 	data, after := l.bytes(r, first, k)
 	l.list, err = decode(l.list, data, r.sizeOf(k), uint64(after), uint64(len(r.file.ids)))
 	if err == nil && k < len(r.pieces)-1 && l.list[len(l.list)-1].doc() != r.pieces[k].last {
@@ -223,6 +260,13 @@ func (l *reel) bytes(r *series, first, k int) (data []byte, after uint32) {
 	start, _ := r.begin(first)
 	at, after := r.begin(k)
 	return l.data[at-start : r.pieces[k].end-start], after
+}
+
+// bitmap returns a piece that is one, and the place of its first document.
+func (l *reel) bitmap(r *series, first, k int) (b bitmap, at uint32, err error) {
+	data, _ := l.bytes(r, first, k)
+	b, at = bitmap{data[:blockBits], data[blockBits:]}, uint32(k)*blockDocs
+	return b, at, b.fits(len(r.file.ids) - int(at))
 }
 
 // among calls f for those of some documents, in order, that are in a series.
@@ -247,13 +291,26 @@ func (l *reel) among(r *series, docs []uint32, f func(i int, p posting)) error {
 		for n < len(docs) && docs[n] <= r.pieces[k].last {
 			n++
 		}
-		data, after := l.bytes(r, first, k)
-		if err := scan(data, r.sizeOf(k), uint64(after), uint64(len(r.file.ids)), docs[i:n], i, f); err != nil {
+		if err := l.pick(r, first, k, docs[i:n], i, f); err != nil {
 			return err
 		}
 		i = n
 	}
 	return nil
+}
+
+// pick calls f for those of some documents that are in a piece. The first of them is
+// the one of a number.
+func (l *reel) pick(r *series, first, k int, docs []uint32, number int, f func(i int, p posting)) error {
+	if r.dense() {
+		b, at, err := l.bitmap(r, first, k)
+		if err == nil {
+			b.pick(at, docs, number, f)
+		}
+		return err
+	}
+	data, after := l.bytes(r, first, k)
+	return scan(data, r.sizeOf(k), uint64(after), uint64(len(r.file.ids)), docs, number, f)
 }
 
 // pick calls f for the postings of some documents, in order.

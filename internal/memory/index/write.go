@@ -94,7 +94,24 @@ func (w *author) term(term string, list []posting) {
 // own, and the bound of what they say.
 func (w *author) pack(list []posting) (own int, bound byte) {
 	w.table, w.list = w.table[:0], w.list[:0]
-	most, before := float32(0), uint32(0)
+	if isDense(len(list), len(w.docs.ids)) {
+		w.packDense(list)
+	} else {
+		w.packPieces(list)
+	}
+	most := float32(0)
+	for _, p := range list {
+		if p.own() {
+			own++
+		}
+		most = max(most, gain(p.weight(), w.docs.sizes[p.doc()], w.mean))
+	}
+	return own, boundOf(most)
+}
+
+// packPieces encodes a list that is not dense, and its table.
+func (w *author) packPieces(list []posting) {
+	before := uint32(0)
 	last, begun := uint32(0), 0 // of the piece before, and of the piece at hand
 	for i, p := range list {
 		if i > 0 && i%pieceSize == 0 {
@@ -105,12 +122,7 @@ func (w *author) pack(list []posting) (own int, bound byte) {
 		w.list = binary.AppendUvarint(w.list, uint64(p.doc()-before))
 		w.list = append(w.list, byte(p))
 		before = p.doc()
-		if p.own() {
-			own++
-		}
-		most = max(most, gain(p.weight(), w.docs.sizes[before], w.mean))
 	}
-	return own, boundOf(most)
 }
 
 func (w *author) endBlock() {

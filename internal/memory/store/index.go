@@ -17,7 +17,7 @@ import (
 
 // indexVersion grows when the terms, the columns, their weights or the files change; an index
 // of another version is made anew when the memory is opened.
-const indexVersion = 5
+const indexVersion = 6
 
 // The columns are lead, rest, around, day and scope: a request says in few words
 // what an answer says in many, and what was said around a turn is only a hint.
