@@ -168,7 +168,7 @@ func TestNoGainIsAboveItsBound(t *testing.T) {
 					}
 					for _, mean := range []float32{s.mean / 3, s.mean, s.mean * 1.01, s.mean * 7} {
 						u := unit{count: 3}
-						says, most := u.says(gain(p.weight(), s.sizes[p.doc()], mean)), uint32(u.count*boundAt(w.bound, s.mean, mean)*sumOne)+slack
+						says, most := u.says(gain(p.weight(), s.sizes[p.doc()], perTerm(mean))), uint32(u.count*boundAt(w.bound, s.mean, mean)*sumOne)+slack
 						if says > most {
 							t.Fatalf("%s says %d of %d, at most %d, where documents have %g terms", term, says, p.doc(), most, mean)
 						}

@@ -49,10 +49,15 @@ func stepOf(weight float64) uint32 {
 }
 
 // gain is what a term says of a document by BM25, from 0 to maxGain, before it is
-// multiplied by how much the term counts. Sizes are in terms.
-func gain(weight float32, size uint16, mean float32) float32 {
-	return weight * (k1 + 1) / (weight + k1*(1-b+b*float32(size)/mean))
+// multiplied by how much the term counts. The size is in terms, and each of them
+// takes so much away, see perTerm.
+func gain(weight float32, size uint16, per float32) float32 {
+	return weight * (k1 + 1) / (weight + (k1*(1-b) + per*float32(size)))
 }
+
+// perTerm is how much a term of a document takes from the gain of others, where
+// documents have a mean size.
+func perTerm(mean float32) float32 { return k1 * b / mean }
 
 const maxGain = k1 + 1
 

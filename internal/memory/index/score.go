@@ -237,24 +237,24 @@ func (c *scorer) add(s *search, at span, d *documents, unit int) error {
 		return err
 	}
 	c.added += len(list)
-	u, own, mean := &s.units[unit], s.query.Own, s.mean
+	u, own, per := &s.units[unit], s.query.Own, perTerm(s.mean)
 	for _, p := range list {
 		if own && !p.own() {
 			continue
 		}
 		i := (p.doc() - at.from) % window
 		c.met[i/64] |= 1 << (i % 64)
-		c.sums[i] += u.says(gain(p.weight(), d.sizes[p.doc()], mean))
+		c.sums[i] += u.says(gain(p.weight(), d.sizes[p.doc()], per))
 	}
 	return nil
 }
 
 // addTo adds what a unit says of some documents of a span.
 func (c *scorer) addTo(s *search, at span, d *documents, unit int, docs []uint32) error {
-	u, own, mean := &s.units[unit], s.query.Own, s.mean
+	u, own, per := &s.units[unit], s.query.Own, perTerm(s.mean)
 	return c.reel.among(s.of(at.part, unit), docs, func(i int, p posting) {
 		if !own || p.own() {
-			c.sums[docs[i]-at.from] += u.says(gain(p.weight(), d.sizes[docs[i]], mean))
+			c.sums[docs[i]-at.from] += u.says(gain(p.weight(), d.sizes[docs[i]], per))
 		}
 	})
 }
@@ -262,16 +262,16 @@ func (c *scorer) addTo(s *search, at span, d *documents, unit int, docs []uint32
 // after returns the documents that were met, in order, without those that do not
 // come to least with the rest.
 func (c *scorer) after(at span, least, rest uint32) []uint32 {
-	c.docs = c.docs[:0]
-	least = max(least, rest) - rest
+	c.docs = slices.Grow(c.docs[:0], window)[:window]
+	least, n := max(least, rest)-rest, 0
 	for k, some := range c.met[:(at.to-at.from+63)/64] {
 		for ; some != 0; some &= some - 1 {
 			i := (uint32(k)*64 + uint32(mathbits.TrailingZeros64(some))) % window
-			if c.sums[i] >= least {
-				c.docs = append(c.docs, at.from+i)
-			}
+			c.docs[n&(window-1)] = at.from + i
+			n += int(1 - (uint64(c.sums[i])-uint64(least))>>63) // nobody could foretell a branch
 		}
 	}
+	c.docs = c.docs[:n]
 	return c.docs
 }
 

@@ -27,6 +27,7 @@ func (r *series) forget() { *r = series{pieces: r.pieces[:0]} }
 const (
 	manyPostings = 1 << 16
 	longList     = 1 << 12
+	denseLong    = 1 << 5 // of a list with bits so much less is enough
 )
 
 // of returns the series of a unit in a part.
@@ -106,7 +107,7 @@ func (s *search) fill(w *worker, i int) (err error) {
 		return nil
 	case file == nil || u.prefix:
 		r.list, err = w.list(p, u)
-	case s.passes && r.word.n >= s.index.many/2 && r.word.table > 0:
+	case s.passes && r.word.table > 0 && (r.word.n >= s.index.many/2 || r.word.n >= s.index.many/denseLong && isDense(r.word.n, len(file.ids))):
 		r.file = file
 		r.count, r.least = s.living(part, r.word)
 		r.pieces, err = file.pieces(r.pieces, r.word)
@@ -316,7 +317,12 @@ func (l *reel) pick(r *series, first, k int, docs []uint32, number int, f func(i
 // pick calls f for the postings of some documents, in order.
 func pick(list []posting, docs []uint32, f func(i int, p posting)) {
 	for i, doc := range docs {
-		list = list[placeIn(list, doc):]
+		step := 1 // the next is often near
+		for step < len(list) && list[step].doc() < doc {
+			step *= 2
+		}
+		list = list[step/2:]
+		list = list[placeIn(list[:min(step-step/2+1, len(list))], doc):]
 		if len(list) == 0 {
 			return
 		}

@@ -99,12 +99,12 @@ func (w *author) pack(list []posting) (own int, bound byte) {
 	} else {
 		w.packPieces(list)
 	}
-	most := float32(0)
+	most, per := float32(0), perTerm(w.mean)
 	for _, p := range list {
 		if p.own() {
 			own++
 		}
-		most = max(most, gain(p.weight(), w.docs.sizes[p.doc()], w.mean))
+		most = max(most, gain(p.weight(), w.docs.sizes[p.doc()], per))
 	}
 	return own, boundOf(most)
 }
