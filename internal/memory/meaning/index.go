@@ -88,8 +88,16 @@ func (x *index) put(p store.Placed) error {
 	x.putIn(record{
 		at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session),
 		row: uint32(p.Row), scale: p.Vector.Scale,
-	}, bitsOf(p), p.Vector.Script, codes)
+	}, bitsOf(p), scriptOf(p.Vector), codes)
 	return x.use(n)
+}
+
+// scriptOf is the script of the text of a vector, a usual one if what was stored is none.
+func scriptOf(v store.Vector) store.Script {
+	if v.Script == store.Unspaced {
+		return store.Unspaced
+	}
+	return store.Spaced
 }
 
 func bitsOf(p store.Placed) uint8 {

@@ -125,6 +125,19 @@ func TestARemovedRowLeavesNoTrace(t *testing.T) {
 	}
 }
 
+func TestAScriptThatThereIsNotIsTheUsualOne(t *testing.T) {
+	var x index
+	v := direction(rand.New(rand.NewPCG(1, 2)), nil, 64)
+	vector := store.NewVector(v)
+	vector.Script = 7
+	if err := x.put(store.Placed{Vector: vector}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := x.nearest(v, store.Spaced, newFilter(store.Places{}), 5, nil); len(got) != 1 || got[0].script != store.Spaced {
+		t.Errorf("found is %v", got)
+	}
+}
+
 func BenchmarkNearest(b *testing.B) {
 	for _, size := range []struct {
 		name    string
