@@ -157,10 +157,11 @@ func (x *index) look(q *sought, d *desk, script store.Script, want int) []int64 
 	}
 	d.lookThrough(q)
 	passed, looked := 0, 0
-	for order := d.order; looked < all && float64(passed)*float64(looked) < visited*visited*float64(all); {
+	for order := d.order; len(order) > 0 && float64(passed)*float64(looked) < visited*visited*float64(all); {
 		more := visited * math.Sqrt(float64(all))
 		if looked > 0 {
-			more = min(more*math.Sqrt(float64(looked)/float64(max(passed, 1)))-float64(looked), float64(looked))
+			more *= math.Sqrt(float64(looked) / float64(max(passed, 1)))
+			more = min(max(more-float64(looked), 0), float64(looked))
 		}
 		d.stretches = d.stretches[:0]
 		for n := 0; n <= int(more) && len(order) > 0; order = order[1:] {
