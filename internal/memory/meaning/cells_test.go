@@ -92,7 +92,7 @@ func (x *index) recall(rng *rand.Rand, vectors [][]float32, p store.Places, scri
 // at all, also of those that pass a filter, however few or far.
 func TestOfManyTheNearestCellsAreEnough(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	const dims, many = 128, 1 << 14
+	const dims, many = 128, 1 << 15
 	vectors := clusters(rng, many, dims)
 	x := index{least: many}
 	for i, v := range vectors {
@@ -122,7 +122,7 @@ func TestOfManyTheNearestCellsAreEnough(t *testing.T) {
 	}
 	x.sort()
 	x.verify(t)
-	if c := &x.cells[x.now]; !c.sorted() || len(c.piles) != 128 || !x.cells[1-x.now].empty() {
+	if c := &x.cells[x.now]; !c.sorted() || len(c.piles) != 181 || !x.cells[1-x.now].empty() {
 		t.Fatalf("%d cells", len(c.piles))
 	}
 	for i, f := range filters {

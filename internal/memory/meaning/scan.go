@@ -177,8 +177,9 @@ func (x *index) look(q *sought, d *desk, script store.Script, want int) []int64 
 
 // visited is how many memories a search looks at in cells, in roots of how many
 // there are, if all pass the filter. If a share does, it is as many as would be
-// in a memory that much larger, so that the root of what passes is looked at.
-const visited = 64
+// in a memory that much larger, so that the root of what passes is looked at. It is
+// measured in docs/adr/0032.
+const visited = 128
 
 // lookThrough adds what is on the desk to its list, on several cores if it is much,
 // and returns how many passed the filter.
