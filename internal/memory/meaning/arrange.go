@@ -162,8 +162,8 @@ func (x *index) move(begins int) {
 				break
 			}
 			s, i := l.at(l.n - 1)
-			r, bits := s.records[i], s.bits[i]
-			row := int(r.row)
+			e := entry{s.records[i], s.projects[i], s.bits[i]}
+			row := int(e.row)
 			codes := x.codes(row, buffer[:])
 			if codes == nil {
 				x.drop(row/slabRows, row%slabRows) // nobody could compare it either
@@ -171,7 +171,7 @@ func (x *index) move(begins int) {
 			}
 			_, script := x.record(row)
 			x.takeOut(row)
-			x.putIn(r, bits, script, codes)
+			x.putIn(e, script, codes)
 		}
 		done := x.cells[1-x.now].empty()
 		x.mu.Unlock()

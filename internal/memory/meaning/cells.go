@@ -29,21 +29,29 @@ type pile struct {
 // stretchRows is how many memories a stretch has room for.
 const stretchRows = 128
 
-// stretch holds what a search looks at of some memories: of all of them the bits
-// and the signs, of some the records.
+// stretch holds what a search looks at of some memories: of all of them the bits,
+// the projects if it is for one, and the signs; of some the records.
 type stretch struct {
-	n       int
-	bits    [stretchRows]uint8
-	signs   []uint64 // of the numbers of each vector, a bit each
-	records [stretchRows]record
+	n        int
+	bits     [stretchRows]uint8
+	projects [stretchRows]uint32
+	signs    []uint64 // of the numbers of each vector, a bit each
+	records  [stretchRows]record
 }
 
 // record is what else is known of a memory beside its vector.
 type record struct {
-	at                      int64 // as in store.Place, in fewer bytes, like the next
-	agent, project, session uint32
-	row                     uint32
-	scale                   float32
+	at             int64 // as in store.Place, in fewer bytes, like the next
+	agent, session uint32
+	row            uint32
+	scale          float32
+}
+
+// entry is a memory on its way into a stretch.
+type entry struct {
+	record
+	project uint32
+	bits    uint8
 }
 
 // spot is where the record of a row is.
@@ -77,13 +85,13 @@ func (c *cells) bytes(words int) int {
 }
 
 // add adds a record with the signs of its vector, and returns its place and 1.
-func (l *pile) add(r record, bits uint8, signs []uint64) (after uint32) {
+func (l *pile) add(e entry, signs []uint64) (after uint32) {
 	i := l.n % stretchRows
 	if i == 0 {
 		l.stretches = append(l.stretches, &stretch{signs: make([]uint64, stretchRows*len(signs))})
 	}
 	s := l.stretches[len(l.stretches)-1]
-	s.records[i], s.bits[i] = r, bits
+	s.records[i], s.projects[i], s.bits[i] = e.record, e.project, e.bits
 	copy(s.signs[i*len(signs):], signs)
 	s.n++
 	l.n++
@@ -99,7 +107,7 @@ func (l *pile) at(place int) (*stretch, int) {
 func (l *pile) cut(words int) {
 	l.n--
 	s, i := l.at(l.n)
-	s.records[i], s.bits[i] = record{}, 0
+	s.records[i], s.projects[i], s.bits[i] = record{}, 0, 0
 	clear(s.signs[i*words : (i+1)*words])
 	if s.n--; s.n == 0 {
 		l.stretches[len(l.stretches)-1] = nil
@@ -119,8 +127,8 @@ func (x *index) record(row int) (*record, store.Script) {
 	return &s.records[i], store.Script(at.script)
 }
 
-// putIn adds a record, of the vector with these codes, to the cells of now.
-func (x *index) putIn(r record, bits uint8, script store.Script, codes []byte) {
+// putIn adds a memory, of the vector with these codes, to the cells of now.
+func (x *index) putIn(e entry, script store.Script, codes []byte) {
 	c := &x.cells[x.now]
 	if c.piles == nil {
 		c.piles = make([][scripts]pile, 1)
@@ -130,8 +138,8 @@ func (x *index) putIn(r record, bits uint8, script store.Script, codes []byte) {
 	signsOf(signs, codes)
 	cell := c.nearest(codes, signs)
 	c.rows[script]++
-	after := c.piles[cell][script].add(r, bits, signs)
-	*x.spot(int(r.row)) = spot{after: after, cell: uint16(cell), script: uint8(script), of: x.now}
+	after := c.piles[cell][script].add(e, signs)
+	*x.spot(int(e.row)) = spot{after: after, cell: uint16(cell), script: uint8(script), of: x.now}
 }
 
 // takeOut takes the record of a row out, and puts the last one of its pile into the
@@ -141,7 +149,7 @@ func (x *index) takeOut(row int) {
 	l, words := x.pile(at), x.words()
 	to, i := l.at(int(at.after) - 1)
 	from, last := l.at(l.n - 1)
-	to.records[i], to.bits[i] = from.records[last], from.bits[last]
+	to.records[i], to.projects[i], to.bits[i] = from.records[last], from.projects[last], from.bits[last]
 	copy(to.signs[i*words:(i+1)*words], from.signs[last*words:(last+1)*words])
 	x.spot(int(to.records[i].row)).after = at.after
 	l.cut(words)

@@ -65,7 +65,7 @@ func (x *index) exhaustive(v []float32, script store.Script, f filter, n int) []
 		}
 		at := x.spot(int(row))
 		s, i := x.pile(at).at(int(at.after) - 1)
-		if store.Script(at.script) == script && s.bits[i]&f.hidden == 0 && f.passes(s, i) {
+		if store.Script(at.script) == script && s.bits[i]&f.hidden == 0 && (!f.of || s.projects[i] == f.project) && f.passes(s, i) {
 			rows = append(rows, row)
 		}
 	}
@@ -113,6 +113,7 @@ func TestOfManyTheNearestCellsAreEnough(t *testing.T) {
 		{"what is not archived", store.Places{}, store.Spaced},
 		{"of one agent", store.Places{Agents: []int64{1}}, store.Spaced},
 		{"of a project", store.Places{Projects: []int64{7}}, store.Spaced},
+		{"of two projects", store.Places{Projects: []int64{7, 500}}, store.Spaced},
 		{"in another script", store.Places{}, store.Unspaced},
 		{"of the last minutes", store.Places{After: many - 300}, store.Spaced},
 	}

@@ -85,10 +85,10 @@ func (x *index) put(p store.Placed) error {
 	for j, c := range p.Vector.Codes {
 		codes[j] = byte(c)
 	}
-	x.putIn(record{
-		at: p.At, agent: uint32(p.Agent), project: uint32(p.Project), session: uint32(p.Session),
-		row: uint32(p.Row), scale: p.Vector.Scale,
-	}, bitsOf(p), scriptOf(p.Vector), codes)
+	x.putIn(entry{
+		record{at: p.At, agent: uint32(p.Agent), session: uint32(p.Session), row: uint32(p.Row), scale: p.Vector.Scale},
+		uint32(p.Project), bitsOf(p),
+	}, scriptOf(p.Vector), codes)
 	return x.use(n)
 }
 

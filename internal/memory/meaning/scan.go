@@ -33,7 +33,9 @@ type filter struct {
 	hidden                     uint8 // bits that must not be there
 	agents, projects, sessions []uint32
 	after, before              int64
-	open                       bool // only hidden matters
+	open                       bool // only hidden matters, and project
+	of                         bool // it must be of project, which is not among projects then
+	project                    uint32
 }
 
 func newFilter(p store.Places) filter {
@@ -43,6 +45,9 @@ func newFilter(p store.Places) filter {
 	}
 	if !p.Archived {
 		f.hidden = archived
+	}
+	if f.of = len(f.projects) == 1; f.of { // as of most searches
+		f.project, f.projects = f.projects[0], nil
 	}
 	f.open = f.layers == 0 && len(f.agents)+len(f.projects)+len(f.sessions) == 0 && f.after == 0 && f.before == 0
 	return f
@@ -56,13 +61,13 @@ func narrow(ids []int64) []uint32 {
 	return out
 }
 
-// passes reports whether a memory that is there is wanted, as far as archived ones
-// do not matter.
+// passes reports whether a memory that is there is wanted, as far as it does not
+// matter that it is archived, or of the one project.
 func (f *filter) passes(s *stretch, i int) bool {
 	r := &s.records[i]
 	return (f.layers == 0 || s.bits[i]&f.layers != 0) &&
 		(len(f.agents) == 0 || slices.Contains(f.agents, r.agent)) &&
-		(len(f.projects) == 0 || slices.Contains(f.projects, r.project)) &&
+		(len(f.projects) == 0 || slices.Contains(f.projects, s.projects[i])) &&
 		(len(f.sessions) == 0 || slices.Contains(f.sessions, r.session)) &&
 		(f.after == 0 || r.at >= f.after) && (f.before == 0 || r.at < f.before)
 }
@@ -216,7 +221,7 @@ func (l *shortlist) look(q *sought, stretches []*stretch) (passed int) {
 	copy(own[:], q.signs)
 	for _, s := range stretches {
 		for i, has := range s.bits[:s.n] {
-			if has&want != present || !f.open && !f.passes(s, i) {
+			if has&want != present || f.of && s.projects[i] != f.project || !f.open && !f.passes(s, i) {
 				continue
 			}
 			passed++
