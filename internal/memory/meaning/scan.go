@@ -161,30 +161,35 @@ func (x *index) look(q *sought, d *desk, script store.Script, want int) []int64 
 		}
 	}
 	d.lookThrough(q)
-	passed, looked := 0, 0
-	for order := d.order; len(order) > 0 && float64(passed)*float64(looked) < visited*visited*float64(all); {
-		more := visited * math.Sqrt(float64(all))
+	looked, passed := 0, 0
+	for order := d.order; len(order) > 0 && passed < enough(all, looked, passed); {
+		least := enough(all, looked, passed)
 		if looked > 0 {
-			more *= math.Sqrt(float64(looked) / float64(max(passed, 1)))
-			more = min(max(more-float64(looked), 0), float64(looked))
+			least = min(max(least*looked/max(passed, 1), looked+1), 2*looked)
 		}
 		d.stretches = d.stretches[:0]
-		for n := 0; n <= int(more) && len(order) > 0; order = order[1:] {
+		for looked < least && len(order) > 0 {
 			l := &order[0].piles[script]
 			d.stretches = append(d.stretches, l.stretches...)
-			n += l.n
 			looked += l.n
+			order = order[1:]
 		}
 		passed += d.lookThrough(q)
 	}
 	return d.list.best()
 }
 
-// visited is how many memories a search looks at in cells, in roots of how many
-// there are, if all pass the filter. If a share does, it is as many as would be
-// in a memory that much larger, so that the root of what passes is looked at. It is
-// measured in docs/adr/0032.
-const visited = 128
+// visited is how many memories that pass the filter a search looks at, in cells: so
+// many times how many there are, to the power of three quarters. It is measured in
+// docs/adr/0032.
+const visited = 5
+
+// enough is how many memories that pass a filter are to be looked at of all, when of
+// those that were looked at so many passed.
+func enough(all, looked, passed int) int {
+	share := float64(max(passed, 1)) / float64(max(looked, 1))
+	return int(visited * math.Pow(float64(all)*share, 0.75))
+}
 
 // lookThrough adds what is on the desk to its list, on several cores if it is much,
 // and returns how many passed the filter.
