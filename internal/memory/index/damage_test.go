@@ -31,7 +31,16 @@ func TestFilesThatNobodyListsAreRemoved(t *testing.T) {
 // error, or nothing that was read was hit; never a crash.
 func TestDamageIsFound(t *testing.T) {
 	l := newLibrary(t, 5)
-	l.change(600) // some lists are of several pieces
+	l.change(600) // many lists have bits
+	var more []index.Entry
+	for id := range int64(2400) { // and one several pieces
+		e := index.Entry{Doc: 1 << 20 * (1 + id), At: id}
+		if id%15 == 0 {
+			e.Columns[1] = "rare "
+		}
+		more = append(more, e)
+	}
+	l.x.Add(more, nil)
 	l.save()
 	l.x.Close()
 	var file index.Segment
@@ -60,7 +69,7 @@ func TestDamageIsFound(t *testing.T) {
 		}
 		x.PassFrom(1)
 		for range 5 {
-			_, _ = x.Search(index.Query{Any: []string{l.term(), l.term(), l.term()}}, 3)
+			_, _ = x.Search(index.Query{Any: []string{l.term(), l.term(), "rare"}}, 3)
 		}
 		_, _ = x.Merge(context.Background(), true)
 		if x.Verify() == nil {
