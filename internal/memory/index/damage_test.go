@@ -71,7 +71,7 @@ func TestDamageIsFound(t *testing.T) {
 		for range 5 {
 			_, _ = x.Search(index.Query{Any: []string{l.term(), l.term(), "rare"}}, 3)
 		}
-		_, _ = x.Merge(context.Background(), true)
+		_, _ = x.Merge(context.Background(), index.One)
 		if x.Verify() == nil {
 			t.Errorf("byte %d of %d is changed, and nobody sees it", i, len(whole))
 		}

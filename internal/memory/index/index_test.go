@@ -3,6 +3,7 @@ package index_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -314,18 +315,18 @@ func TestAnswersLikeAScan(t *testing.T) {
 	for seed := range uint64(2) {
 		l := newLibrary(t, seed)
 		l.check("empty")
-		for round := range 20 {
+		for range 20 {
 			l.change(1 + l.IntN(12))
 			switch l.IntN(5) {
 			case 0:
 				l.save()
 				l.check("saved")
 			case 1:
-				l.install(l.x.Merge(t.Context(), false))
+				l.install(l.x.Merge(t.Context(), index.Few))
 				l.check("merged")
 			case 2:
 				l.save()
-				c, err := l.x.Merge(t.Context(), round%2 == 0)
+				c, err := l.x.Merge(t.Context(), []index.Aim{index.Few, index.Fewest, index.One}[l.IntN(3)])
 				l.change(8) // while the files are merged
 				l.save()
 				l.install(c, err)
@@ -351,7 +352,7 @@ func TestAnswersLikeAScan(t *testing.T) {
 			}
 		}
 		l.save()
-		l.install(l.x.Merge(t.Context(), true))
+		l.install(l.x.Merge(t.Context(), index.One))
 		l.check("one file")
 		if len(l.list) > 1 || len(l.gone) > 0 {
 			t.Errorf("%d files, and %d deleted documents are still remembered", len(l.list), len(l.gone))
@@ -360,6 +361,40 @@ func TestAnswersLikeAScan(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestFewFilesAtRest merges while files are small beside those that are smaller.
+func TestFewFilesAtRest(t *testing.T) {
+	l := newLibrary(t, 4)
+	rest := func() (merges int) {
+		for ; ; merges++ {
+			c, err := l.x.Merge(t.Context(), index.Fewest)
+			if err == nil && c == nil {
+				return merges
+			}
+			l.install(c, err)
+		}
+	}
+	l.change(600)
+	l.save()
+	large := slices.Collect(maps.Keys(l.list))[0]
+	for range 9 {
+		l.change(1)
+		l.save()
+		rest()
+		if len(l.list) > 3 {
+			t.Fatalf("%d files", len(l.list))
+		}
+	}
+	if _, there := l.list[large]; !there {
+		t.Error("a large file was written again for little")
+	}
+	l.change(300)
+	l.save()
+	if n := rest(); n != 1 || len(l.list) != 1 {
+		t.Errorf("%d merges, %d files", n, len(l.list))
+	}
+	l.check("at rest")
 }
 
 // TestScoresDoNotDependOnFiles asks the same of one file and of many.
@@ -371,7 +406,7 @@ func TestScoresDoNotDependOnFiles(t *testing.T) {
 		one.change(20)
 	}
 	one.save()
-	one.install(one.x.Merge(t.Context(), true))
+	one.install(one.x.Merge(t.Context(), index.One))
 	for range 100 {
 		q := many.query()
 		a, err := many.x.Search(q, 50)
@@ -436,7 +471,7 @@ func TestSearchingWhileItChanges(t *testing.T) {
 	for range 30 {
 		l.change(20)
 		l.save()
-		l.install(l.x.Merge(t.Context(), false))
+		l.install(l.x.Merge(t.Context(), index.Few))
 	}
 	for range 2 {
 		if err := <-done; err != nil {

@@ -157,16 +157,27 @@ func (x *Index) Abandon(c *Change) {
 	}
 }
 
-// How many files of about one size there may be, and how much larger than the
-// others of its size one may be.
-const mergeAt = 6
+// Aim is how few files [Index.Merge] leaves.
+type Aim int
 
-// Merge writes files of about one size as one, when there are many, without what
-// is dead in them; all files if all is set. It may run beside one that changes
-// the index, which then calls [Index.Prepare] and [Index.Install]. A nil change
-// means that there is nothing to do.
-func (x *Index) Merge(ctx context.Context, all bool) (*Change, error) {
-	c := x.plan(all)
+// Aims. What is written for Few is a small part of what is added; for Fewest it may be
+// several times as much, so it is for when nothing is being added.
+const (
+	Few    Aim = iota // of about one size fewer than mergeAt
+	Fewest            // none that is not restShare times as large as the smaller ones together
+	One
+)
+
+const (
+	mergeAt   = 6 // and how much larger than the others of its size a file may be
+	restShare = 8
+)
+
+// Merge writes several files as one, without what is dead in them. It may run beside
+// one that changes the index, which then calls [Index.Prepare] and [Index.Install].
+// A nil change means that there is nothing to do: more may be to do after another.
+func (x *Index) Merge(ctx context.Context, aim Aim) (*Change, error) {
+	c := x.plan(aim)
 	if c == nil {
 		return nil, nil
 	}
@@ -195,30 +206,22 @@ func (x *Index) Merge(ctx context.Context, all bool) (*Change, error) {
 }
 
 // plan chooses what to merge.
-func (x *Index) plan(all bool) *Change {
+func (x *Index) plan(aim Aim) *Change {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	c := &Change{}
-	if all {
-		c.merged = slices.Clone(x.segments)
-		if len(c.merged) == 0 || len(c.merged) == 1 && empty(c.merged[0].dead) {
-			return nil
+	switch aim {
+	case One:
+		if len(x.segments) > 1 || len(x.segments) == 1 && !empty(x.segments[0].dead) {
+			c.merged = slices.Clone(x.segments)
 		}
-	} else {
-		bySize := map[int][]*segment{}
-		for _, s := range x.segments {
-			tier := tierOf(s.footer.Postings)
-			bySize[tier] = append(bySize[tier], s)
-		}
-		for _, tier := range slices.Sorted(maps.Keys(bySize)) {
-			if same := bySize[tier]; len(same) >= mergeAt {
-				c.merged = same
-				break
-			}
-		}
-		if c.merged == nil {
-			return nil
-		}
+	case Fewest:
+		c.merged = smallest(x.segments)
+	default:
+		c.merged = ofOneSize(x.segments)
+	}
+	if len(c.merged) == 0 {
+		return nil
 	}
 	docs := 0
 	for _, s := range c.merged {
@@ -229,6 +232,38 @@ func (x *Index) plan(all bool) *Change {
 		return nil
 	}
 	return c
+}
+
+// ofOneSize returns the smallest files of about one size that are too many.
+func ofOneSize(segments []*segment) []*segment {
+	bySize := map[int][]*segment{}
+	for _, s := range segments {
+		tier := tierOf(s.footer.Postings)
+		bySize[tier] = append(bySize[tier], s)
+	}
+	for _, tier := range slices.Sorted(maps.Keys(bySize)) {
+		if same := bySize[tier]; len(same) >= mergeAt {
+			return same
+		}
+	}
+	return nil
+}
+
+// smallest returns the largest file that is too small beside those that are smaller, and
+// these; nil if there is none.
+func smallest(segments []*segment) []*segment {
+	bySize := slices.SortedStableFunc(slices.Values(segments), func(a, b *segment) int { return cmp.Compare(a.footer.Postings, b.footer.Postings) })
+	docs, sum, n := 0, uint64(0), 0
+	for i, s := range bySize {
+		if docs += len(s.ids); docs > maxDocs {
+			break
+		}
+		if i > 0 && s.footer.Postings < restShare*sum {
+			n = i + 1
+		}
+		sum += s.footer.Postings
+	}
+	return bySize[:n]
 }
 
 // tierOf sorts files by size: the smallest are a quarter of a tail, and those of

@@ -308,7 +308,7 @@ func settle(ctx context.Context, x *index.Index) error {
 	for err == nil && c != nil {
 		x.Prepare(c)
 		if err = x.Install(c); err == nil {
-			c, err = x.Merge(ctx, false)
+			c, err = x.Merge(ctx, index.Few)
 		}
 	}
 	return err

@@ -41,29 +41,23 @@ func (m *merging) start(s *Store) {
 			case <-m.worse:
 				hopeless = hopeless || !s.mendIndex(ctx)
 			case <-m.more:
-				s.tidyIndex(ctx, false)
+				s.tidyIndex(ctx, index.Few)
 				quiet.Reset(untilQuiet)
 			case <-quiet.C:
-				if s.index.Len() <= fewMemories && len(s.index.Segments()) > fewFiles {
-					s.tidyIndex(ctx, true)
-				}
+				s.tidyIndex(ctx, index.Fewest)
 			}
 		}
 	})
 }
 
-// A few memories that are in several files, as an import or a day leaves them, are
-// brought into one when there was no new one for a while: a search reads each of its
-// words in every file.
-const (
-	fewMemories = 1 << 15
-	fewFiles    = 2
-	untilQuiet  = 3 * time.Second // from the start, too, when there is enough to do
-)
+// untilQuiet is how long nothing must have been saved, from the start, too, until there
+// is time to leave as few files as is worth it: a search looks up each of its words in
+// every one of them.
+const untilQuiet = 3 * time.Second
 
-// tidyIndex merges files, all if that is asked for.
-func (s *Store) tidyIndex(ctx context.Context, all bool) {
-	if err := s.searched(s.mergeSome(ctx, all)); err != nil && ctx.Err() == nil {
+// tidyIndex merges files.
+func (s *Store) tidyIndex(ctx context.Context, aim index.Aim) {
+	if err := s.searched(s.mergeSome(ctx, aim)); err != nil && ctx.Err() == nil {
 		s.log.Error("merge the text index", "err", err)
 	}
 }
@@ -107,10 +101,10 @@ func (m *merging) stop() {
 // errMerged says that the files were merged otherwise meanwhile.
 var errMerged = errors.New("these files are gone")
 
-// mergeSome merges until there are few files, or one if all is set.
-func (s *Store) mergeSome(ctx context.Context, all bool) error {
+// mergeSome merges until there are so few files.
+func (s *Store) mergeSome(ctx context.Context, aim index.Aim) error {
 	for {
-		c, err := s.index.Merge(ctx, all)
+		c, err := s.index.Merge(ctx, aim)
 		if err != nil || c == nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/memory/index"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
 
@@ -133,7 +134,7 @@ func (w *writer) compact() error {
 		return err
 	}
 	x := w.store.index
-	c, err := x.Merge(context.Background(), true)
+	c, err := x.Merge(context.Background(), index.One)
 	if err != nil || c == nil {
 		return err
 	}
