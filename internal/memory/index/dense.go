@@ -134,11 +134,13 @@ func (b bitmap) pick(first uint32, docs []uint32, number int, f func(i int, p po
 	at, before := 0, 0 // codes of the words before that one
 	for i, doc := range docs {
 		place := doc - first
+		word, bit := b.word(int(place/64)), uint64(1)<<(place%64)
+		if word&bit == 0 {
+			continue
+		}
 		for ; at < int(place/64); at++ {
 			before += mathbits.OnesCount64(b.word(at))
 		}
-		if word, bit := b.word(at), uint64(1)<<(place%64); word&bit != 0 {
-			f(number+i, posting(doc<<placeBit)|posting(b.codes[before+mathbits.OnesCount64(word&(bit-1))]))
-		}
+		f(number+i, posting(doc<<placeBit)|posting(b.codes[before+mathbits.OnesCount64(word&(bit-1))]))
 	}
 }

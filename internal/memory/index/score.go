@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"container/heap"
 	mathbits "math/bits"
 	"runtime"
 	"slices"
@@ -77,7 +76,7 @@ const slack = 16
 // score is what the others must reach.
 const (
 	firstWindow = 1 << 10
-	window      = 1 << 13
+	window      = 1 << 14
 )
 
 // span is a run of documents of a part, which one worker scores.
@@ -93,7 +92,7 @@ type span struct {
 // documents were passed over, at least so many. A document has the same score and
 // the same place with any number of workers, passed over or not.
 func (s *search) best(limit, workers int) (hits []Hit, total int, err error) {
-	s.top, s.masked = top{limit: limit}, false
+	s.top, s.masked = top{limit: limit, parts: s.parts, list: s.top.list[:0]}, false
 	s.least.Store(0)
 	spans, err := s.spans()
 	if err != nil {
@@ -102,7 +101,10 @@ func (s *search) best(limit, workers int) (hits []Hit, total int, err error) {
 	if err := s.together(workers, len(spans), func(w *worker, i int) error { return w.look(s, spans[i]) }); err != nil {
 		return nil, 0, err
 	}
-	hits = s.top.hits
+	for _, c := range s.top.list {
+		d := s.parts[c.part].docs()
+		hits = append(hits, Hit{Doc: d.ids[c.place], At: d.at[c.place], Score: float64(c.sum) / sumOne})
+	}
 	slices.SortFunc(hits, Hit.compare)
 	return hits, s.top.total, nil
 }
@@ -165,7 +167,7 @@ func (c *scorer) look(s *search, at span) error {
 			c.docs = append(c.docs, place)
 		}
 		docs := s.wanted(at, d, c.docs)
-		s.take(at, d, docs, len(docs), &c.sums)
+		s.take(at, docs, len(docs), &c.sums)
 		return nil
 	}
 	defer c.clear(at)
@@ -195,23 +197,23 @@ func (c *scorer) look(s *search, at span) error {
 		}
 		docs = left
 	}
-	s.take(at, d, docs, met, &c.sums)
+	s.take(at, docs, met, &c.sums)
 	return nil
 }
 
 // take offers documents of a span with their sums to the best, and counts those
 // that were met.
-func (s *search) take(at span, d *documents, docs []uint32, met int, sums *[window]uint32) {
+func (s *search) take(at span, docs []uint32, met int, sums *[window]uint32) {
 	s.taking.Lock()
 	defer s.taking.Unlock()
 	t := &s.top
 	t.total += met
 	for _, place := range docs {
 		if sum := sums[place-at.from]; sum >= t.least {
-			t.offer(Hit{Doc: d.ids[place], At: d.at[place], Score: float64(sum) / sumOne})
+			t.offer(candidate{sum: sum, part: uint32(at.part), place: place})
 		}
 	}
-	if s.passes && len(t.hits) == t.limit {
+	if s.passes && len(t.list) == t.limit {
 		s.least.Store(t.least)
 	}
 }
@@ -285,30 +287,59 @@ func (c *scorer) clear(at span) {
 	c.added = 0
 }
 
-// top keeps the best hits; when there are enough, the worst of them is the first.
+// top keeps the best documents; when there are enough, each is better than the one
+// half as far from the beginning, a heap.
 type top struct {
 	limit int
 	total int // that were met
-	hits  []Hit
+	parts []part
+	list  []candidate
 	least uint32 // a document with a smaller sum is not among them
 }
 
-func (t *top) Len() int           { return len(t.hits) }
-func (t *top) Less(i, j int) bool { return t.hits[j].better(t.hits[i]) }
-func (t *top) Swap(i, j int)      { t.hits[i], t.hits[j] = t.hits[j], t.hits[i] }
-func (t *top) Push(any)           { panic("top: never asked for") }
-func (t *top) Pop() any           { panic("top: never asked for") }
+// candidate is a document that may be among the best.
+type candidate struct{ sum, part, place uint32 }
 
-func (t *top) offer(h Hit) {
+// worse orders like [Hit.compare].
+func (t *top) worse(a, b candidate) bool {
+	if a.sum != b.sum {
+		return a.sum < b.sum
+	}
+	d, e := t.parts[a.part].docs(), t.parts[b.part].docs()
+	return cmp.Or(cmp.Compare(d.at[a.place], e.at[b.place]), cmp.Compare(e.ids[b.place], d.ids[a.place])) < 0
+}
+
+func (t *top) offer(c candidate) {
 	switch {
-	case len(t.hits) < t.limit:
-		if t.hits = append(t.hits, h); len(t.hits) == t.limit {
-			heap.Init(t)
-			t.least = uint32(t.hits[0].Score * sumOne)
+	case len(t.list) < t.limit:
+		if t.list = append(t.list, c); len(t.list) < t.limit {
+			return
 		}
-	case t.limit > 0 && h.better(t.hits[0]):
-		t.hits[0] = h
-		heap.Fix(t, 0)
-		t.least = uint32(t.hits[0].Score * sumOne)
+		for i := len(t.list)/2 - 1; i >= 0; i-- {
+			t.sink(i)
+		}
+	case t.limit > 0 && t.worse(t.list[0], c):
+		t.list[0] = c
+		t.sink(0)
+	default:
+		return
+	}
+	t.least = t.list[0].sum
+}
+
+// sink moves one down until none below it is worse.
+func (t *top) sink(i int) {
+	for {
+		least := i
+		for below := 2*i + 1; below <= 2*i+2 && below < len(t.list); below++ {
+			if t.worse(t.list[below], t.list[least]) {
+				least = below
+			}
+		}
+		if least == i {
+			return
+		}
+		t.list[i], t.list[least] = t.list[least], t.list[i]
+		i = least
 	}
 }

@@ -26,9 +26,7 @@ type Hit struct {
 	Score float64
 }
 
-// better orders hits: the better first, among equals the newer.
-func (h Hit) better(o Hit) bool { return h.compare(o) < 0 }
-
+// compare orders hits: the better first, among equals the newer.
 func (h Hit) compare(o Hit) int {
 	return cmp.Or(cmp.Compare(o.Score, h.Score), cmp.Compare(o.At, h.At), cmp.Compare(h.Doc, o.Doc))
 }
@@ -184,7 +182,8 @@ func (x *Index) takeBack(s *search) {
 	for i := range s.series {
 		s.series[i].forget()
 	}
-	s.index, s.parts, s.units, s.query, s.counts, s.passes, s.mutes, s.top = nil, nil, s.units[:0], Query{}, false, false, false, top{}
+	s.index, s.parts, s.units, s.query, s.counts, s.passes, s.mutes = nil, nil, s.units[:0], Query{}, false, false, false
+	s.top.parts = nil
 	for _, w := range s.workers {
 		w.giveBack()
 	}
