@@ -8,8 +8,9 @@ import (
 
 // Numbers of sorting.
 const (
-	sortFrom = 1 << 16 // memories; of fewer, searches look at all
+	sortFrom = 1 << 12 // memories; of fewer, searches look at all
 	sortAt   = 4       // times as many as when they were sorted: they are sorted anew
+	perRoot  = 2       // cells, for each that the root of the number of memories is
 	maxCells = 1 << 12
 	perCell  = 32 // memories that tell where its centre is
 	rounds   = 4  // of that
@@ -18,14 +19,14 @@ const (
 )
 
 // arrange goes on with sorting the memories into cells, a step at a time, and
-// reports whether it did anything. The number of cells is the root of theirs. It is
+// reports whether it did anything. It is
 // for one goroutine; others may search and change the index meanwhile.
 func (x *index) arrange(ctx context.Context) bool {
 	x.mu.RLock()
 	n, dims, begins := x.count, x.dims, x.begins
 	now, before := &x.cells[x.now], &x.cells[1-x.now]
 	moving := !before.empty()
-	had := len(now.piles) // the root of how many there were
+	had := len(now.piles) / perRoot // the root of how many there were
 	if !now.sorted() {
 		had = 0
 	}
@@ -34,10 +35,10 @@ func (x *index) arrange(ctx context.Context) bool {
 	case moving:
 		x.move(begins)
 		return true
-	case n < max(cmp.Or(x.least, sortFrom), sortAt*had*had) || had == maxCells:
+	case n < max(cmp.Or(x.least, sortFrom), sortAt*had*had) || had == maxCells/perRoot:
 		return false
 	}
-	k := min(int(math.Sqrt(float64(n))), maxCells)
+	k := min(int(perRoot*math.Sqrt(float64(n))), maxCells)
 	c := centred(ctx, x.sample(k*perCell, begins), dims, k)
 	if c == nil {
 		return false

@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -231,28 +232,34 @@ func likeness(v, w []float32) float32 {
 	return s[0] + s[1] + (s[2] + s[3])
 }
 
-// order returns the cells that are sorted, the nearest to v first.
-func (x *index) order(to []ranked, v []float32) []ranked {
-	to = to[:0]
+// nearby are the cells, the nearest by their signs, that are put in order exactly: some
+// times as many as a search looks at.
+const nearby = 128
+
+// inOrder puts the cells that are sorted in order, the nearest to v first.
+func (d *desk) inOrder(x *index, v []float32) {
+	d.far, d.order = d.far[:0], d.order[:0]
+	words := x.words()
 	for of := range x.cells {
 		c := &x.cells[of]
 		if !c.sorted() || c.empty() {
 			continue
 		}
 		for i := range c.piles {
-			to = append(to, ranked{likeness(v, c.centre(i, x.dims)), &c.piles[i]})
+			far := d.gauge.distance(c.signs[i*words:(i+1)*words], math.MaxInt)
+			d.far = append(d.far, uint64(far)<<32|uint64(of)<<16|uint64(i))
 		}
 	}
-	slices.SortFunc(to, func(a, b ranked) int {
-		switch {
-		case a.likeness > b.likeness:
-			return -1
-		case a.likeness < b.likeness:
-			return 1
+	slices.Sort(d.far)
+	for n, far := range d.far {
+		c, i := &x.cells[uint16(far>>16)], int(uint16(far))
+		one := ranked{piles: &c.piles[i]}
+		if n < nearby {
+			one.likeness = likeness(v, c.centre(i, x.dims))
 		}
-		return 0
-	})
-	return to
+		d.order = append(d.order, one)
+	}
+	slices.SortFunc(d.order[:min(nearby, len(d.order))], func(a, b ranked) int { return cmp.Compare(b.likeness, a.likeness) })
 }
 
 // ranked is a cell with how near its centre is.

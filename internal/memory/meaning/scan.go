@@ -3,7 +3,6 @@ package meaning
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -14,9 +13,9 @@ import (
 
 // Numbers of a search.
 const (
-	preselected = 300 // by their signs, to be compared exactly
+	preselected = 200 // by their signs, to be compared exactly
 	maxWorkers  = 4
-	apart       = 1 << 15 // memories; fewer are not worth another goroutine
+	apart       = 1 << 17 // memories; fewer are not worth another goroutine
 )
 
 // layerBit is the bit of a layer in a place.
@@ -114,11 +113,9 @@ func (x *index) best(v []float32, script store.Script, f filter, n int) (found [
 	}
 	desk := desks.Get().(*desk)
 	defer desks.Put(desk)
-	q := sought{signs: make([]uint64, x.words()), filter: f}
-	signsOf(q.signs, store.NewVector(v).Codes)
-	desk.order = x.order(desk.order, v)
-	found = x.closest(v, x.look(&q, desk, script, preselected), n)
-	return append(found, x.closest(v, x.look(&q, desk, 1-script, preselected/2), n/2)...), x.background(v)
+	desk.begin(x, v)
+	found = x.closest(v, x.look(&f, desk, script, preselected), n)
+	return append(found, x.closest(v, x.look(&f, desk, 1-script, preselected/2), n/2)...), x.background(v)
 }
 
 // closest compares rows exactly and returns the best n.
@@ -130,14 +127,10 @@ func (x *index) closest(v []float32, rows []int64, n int) []neighbour {
 	return found[:min(n, len(found))]
 }
 
-// sought is what memories are compared with.
-type sought struct {
-	signs  []uint64
-	filter filter
-}
-
 // desk is room for a search.
 type desk struct {
+	gauge     gauge    // of what is sought
+	far       []uint64 // the cells by their signs: distance, which cells, number
 	order     []ranked
 	stretches []*stretch
 	list      shortlist
@@ -145,11 +138,17 @@ type desk struct {
 
 var desks = sync.Pool{New: func() any { return &desk{} }}
 
-// look returns so many rows of a script that pass the filter and have the fewest
-// signs otherwise, of those that are looked at: all that are not sorted, and of the
-// others the nearest cells until there is enough.
-func (x *index) look(q *sought, d *desk, script store.Script, want int) []int64 {
-	d.list.begin(want, x.dims)
+// begin prepares a search for v.
+func (d *desk) begin(x *index, v []float32) {
+	d.gauge.set(v)
+	d.inOrder(x, v)
+}
+
+// look returns so many rows of a script that pass the filter and are nearest by their
+// signs, of those that are looked at: all that are not sorted, and of the others the
+// nearest cells until there is enough.
+func (x *index) look(f *filter, d *desk, script store.Script, want int) []int64 {
+	d.list.begin(want, d.gauge.farthest)
 	d.stretches = d.stretches[:0]
 	all := 0 // that are sorted
 	for i := range x.cells {
@@ -160,7 +159,7 @@ func (x *index) look(q *sought, d *desk, script store.Script, want int) []int64 
 			d.stretches = append(d.stretches, c.piles[0][script].stretches...)
 		}
 	}
-	d.lookThrough(q)
+	d.lookThrough(f)
 	looked, passed := 0, 0
 	for order := d.order; len(order) > 0 && passed < enough(all, looked, passed); {
 		least := enough(all, looked, passed)
@@ -174,26 +173,25 @@ func (x *index) look(q *sought, d *desk, script store.Script, want int) []int64 
 			looked += l.n
 			order = order[1:]
 		}
-		passed += d.lookThrough(q)
+		passed += d.lookThrough(f)
 	}
 	return d.list.best()
 }
 
 // visited is how many memories that pass the filter a search looks at, in cells: so
-// many times how many there are, to the power of three quarters. It is measured in
-// docs/adr/0032.
-const visited = 5
+// many times the root of how many there are. It is measured in docs/adr/0034.
+const visited = 32
 
 // enough is how many memories that pass a filter are to be looked at of all, when of
 // those that were looked at so many passed.
 func enough(all, looked, passed int) int {
 	share := float64(max(passed, 1)) / float64(max(looked, 1))
-	return int(visited * math.Pow(float64(all)*share, 0.75))
+	return int(visited * math.Sqrt(float64(all)*share))
 }
 
 // lookThrough adds what is on the desk to its list, on several cores if it is much,
 // and returns how many passed the filter.
-func (d *desk) lookThrough(q *sought) (passed int) {
+func (d *desk) lookThrough(f *filter) (passed int) {
 	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(d.stretches)*stretchRows/apart+1)
 	var others [maxWorkers]*desk
 	var passing [maxWorkers]int
@@ -204,10 +202,10 @@ func (d *desk) lookThrough(q *sought) (passed int) {
 		l := &others[w].list
 		l.begin(d.list.want, len(d.list.at)-1)
 		wait.Go(func() {
-			passing[w] = l.look(q, d.stretches[min(w*part, len(d.stretches)):min((w+1)*part, len(d.stretches))])
+			passing[w] = l.look(&d.gauge, f, d.stretches[min(w*part, len(d.stretches)):min((w+1)*part, len(d.stretches))])
 		})
 	}
-	passed = d.list.look(q, d.stretches[:min(part, len(d.stretches))])
+	passed = d.list.look(&d.gauge, f, d.stretches[:min(part, len(d.stretches))])
 	wait.Wait()
 	for w := 1; w < workers; w++ {
 		passed += passing[w]
@@ -217,28 +215,16 @@ func (d *desk) lookThrough(q *sought) (passed int) {
 	return passed
 }
 
-// look adds what passes the filter, and returns how many did. The usual length is
-// written out: to call distance takes as long as what it does.
-func (l *shortlist) look(q *sought, stretches []*stretch) (passed int) {
-	f, words, want := &q.filter, len(q.signs), present|q.filter.hidden
-	usual := words == usualWords
-	var own [usualWords]uint64
-	copy(own[:], q.signs)
+// look adds what passes the filter, and returns how many did.
+func (l *shortlist) look(g *gauge, f *filter, stretches []*stretch) (passed int) {
+	words, want := len(g.tables)/8, present|f.hidden
 	for _, s := range stretches {
 		for i, has := range s.bits[:s.n] {
 			if has&want != present || f.of && s.projects[i] != f.project || !f.open && !f.passes(s, i) {
 				continue
 			}
 			passed++
-			var d int
-			if usual {
-				row := (*[usualWords]uint64)(s.signs[usualWords*i:])
-				d = bits.OnesCount64(own[0]^row[0]) + bits.OnesCount64(own[1]^row[1]) +
-					bits.OnesCount64(own[2]^row[2]) + bits.OnesCount64(own[3]^row[3])
-			} else {
-				d = distance(q.signs, s.signs[i*words:(i+1)*words])
-			}
-			if d < l.bound {
+			if d := g.distance(s.signs[i*words:(i+1)*words], l.bound); d < l.bound {
 				l.add(int(s.records[i].row), d)
 			}
 		}
