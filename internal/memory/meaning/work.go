@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +111,7 @@ func (m *Meaning) note(err error, rest time.Duration) {
 	}
 }
 
-// load reads the vectors that are on the disk.
+// load reads the vectors that are on the disk, and sorts them as they come.
 func (m *Meaning) load(ctx context.Context) error {
 	for after := int64(0); ; {
 		some, err := m.store.Vectors(ctx, after, loadBatch)
@@ -121,13 +122,16 @@ func (m *Meaning) load(ctx context.Context) error {
 			break
 		}
 		after = some[len(some)-1].Row
-		m.mu.Lock()
-		for _, p := range some {
-			if !m.touched[p.Row] {
-				m.put(p)
+		for few := range slices.Chunk(some, atOnce) {
+			m.mu.Lock()
+			for _, p := range few {
+				if !m.touched[p.Row] {
+					m.put(p)
+				}
 			}
+			m.mu.Unlock()
 		}
-		m.mu.Unlock()
+		m.index.arrange(ctx)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
