@@ -49,8 +49,10 @@ func (g *gauge) set(v []float32) {
 // distance is that of a vector with such signs, or at least so much where that is no
 // less than a bound.
 func (g *gauge) distance(signs []uint64, bound int) (d int) {
-	for i, s := range signs {
-		t := (*[8][256]uint16)(g.tables[8*i:])
+	tables := g.tables[:8*len(signs)]
+	for _, s := range signs {
+		t := (*[8][256]uint16)(tables)
+		tables = tables[8:]
 		d += int(t[0][byte(s)]) + int(t[1][byte(s>>8)]) + int(t[2][byte(s>>16)]) + int(t[3][byte(s>>24)]) +
 			int(t[4][byte(s>>32)]) + int(t[5][byte(s>>40)]) + int(t[6][byte(s>>48)]) + int(t[7][byte(s>>56)])
 		if d >= bound {
