@@ -19,8 +19,8 @@ const (
 )
 
 // arrange goes on with sorting the memories into cells, a step at a time, and
-// reports whether it did anything. It is
-// for one goroutine; others may search and change the index meanwhile.
+// reports whether it did anything. It is for one goroutine; others may search and
+// change the index meanwhile.
 func (x *index) arrange(ctx context.Context) bool {
 	x.mu.RLock()
 	n, dims, begins := x.count, x.dims, x.begins

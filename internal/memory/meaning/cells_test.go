@@ -2,9 +2,13 @@ package meaning
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"ambry.dev/ambry"
@@ -242,5 +246,42 @@ func TestSortingEndsWithItsContext(t *testing.T) {
 	}
 	if c := centred(t.Context(), sample, 16, 10); c == nil || len(c.piles) != 10 {
 		t.Error("there are no centres")
+	}
+}
+
+// TestVectorsAreSortedWhileTheyAreRead starts with more than are read at a time.
+func TestVectorsAreSortedWhileTheyAreRead(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "memory.db"))
+	defer s.Close()
+	const many, clients = loadBatch + 100, 20
+	var wait sync.WaitGroup
+	for c := range clients {
+		wait.Go(func() {
+			for i := range many / clients {
+				if _, err := s.Add(t.Context(), ambry.Note{Content: fmt.Sprint("note ", strings.Repeat("a", i), strings.Repeat("b", 5*c))}, ""); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	m := New(Config{Store: s, Embedder: &letters{space: "one"}})
+	if _, err := m.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n > 0; {
+		var err error
+		if n, err = m.batch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m = New(Config{Store: s, Embedder: &letters{space: "one"}})
+	m.index.least = loadBatch / 2
+	if _, err := m.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.index.verify(t)
+	if c := &m.index.cells[m.index.now]; m.index.size() < many/clients*clients || !c.sorted() || c.empty() || !m.index.cells[1-m.index.now].empty() {
+		t.Errorf("%d vectors, sorted: %v; %v of them, %v are not", m.index.size(), c.sorted(), c.rows, m.index.cells[1-m.index.now].rows)
 	}
 }
