@@ -51,11 +51,12 @@ func fill(t *testing.T, path string) {
 
 // TestFullDisk fills the disk at different moments. What cannot be written is
 // refused with a code, reading goes on, and when there is room again writing does.
-// The disks are so large that the log of the database does not fill one by itself:
-// then there would be nothing to remove.
+// The disks are so large that the log of the database does not fill one by itself, not
+// even beside a database that all of it was copied to: then there would be nothing to
+// remove, and no room for a service to start in.
 func TestFullDisk(t *testing.T) {
 	for i := range times(6, 200) {
-		mib := []int{24, 32, 48}[i%3]
+		mib := []int{40, 48, 64}[i%3]
 		disk := tmpfs(t, mib)
 		s := start(t, ambryPath, filepath.Join(disk, "ambry"))
 		l := &ledger{notes: map[string]string{}}
