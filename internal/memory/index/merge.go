@@ -169,7 +169,7 @@ const (
 )
 
 const (
-	mergeAt   = 6 // and how much larger than the others of its size a file may be
+	mergeAt   = 6 // files; of one size are those of which one is up to so many times as large as another
 	restShare = 8
 )
 
