@@ -272,6 +272,16 @@ func (l *library) check(when string) {
 	if diff := gocmp.Diff(ids, l.x.Docs(), cmpopts.EquateEmpty()); diff != "" {
 		l.t.Fatalf("%s: documents (-want +got):\n%s", when, diff)
 	}
+	terms := []string{l.term(), "nowhere", l.term(), "b1"}
+	often, err := l.x.Frequencies(terms)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for i, term := range terms {
+		if _, n := l.expect(index.Query{Any: []string{term}, Own: true}, 0); often[i] != n {
+			l.t.Fatalf("%s: %s is in %d documents, want %d", when, term, often[i], n)
+		}
+	}
 	for range 20 {
 		q := l.query()
 		want, n := l.expect(q, 1000)

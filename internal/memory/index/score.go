@@ -223,9 +223,9 @@ func (s *search) wanted(at span, d *documents, docs []uint32) []uint32 {
 	if at.mask == nil && at.dead == nil && !s.query.timed() {
 		return docs
 	}
-	out := docs[:0]
+	out, timed := docs[:0], s.query.timed()
 	for _, place := range docs {
-		if !at.dead.has(place) && (at.mask == nil || at.mask.has(place)) && s.query.during(d.at[place]) {
+		if !at.dead.has(place) && (at.mask == nil || at.mask.has(place)) && (!timed || s.query.during(d.at[place])) {
 			out = append(out, place)
 		}
 	}
@@ -301,10 +301,10 @@ type top struct {
 type candidate struct{ sum, part, place uint32 }
 
 // worse orders like [Hit.compare].
-func (t *top) worse(a, b candidate) bool {
-	if a.sum != b.sum {
-		return a.sum < b.sum
-	}
+func (t *top) worse(a, b candidate) bool { return a.sum < b.sum || a.sum == b.sum && t.after(a, b) }
+
+// after orders those of one sum.
+func (t *top) after(a, b candidate) bool {
 	d, e := t.parts[a.part].docs(), t.parts[b.part].docs()
 	return cmp.Or(cmp.Compare(d.at[a.place], e.at[b.place]), cmp.Compare(e.ids[b.place], d.ids[a.place])) < 0
 }

@@ -60,14 +60,10 @@ func (x *Index) Search(q Query, limit int) (Found, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	s.begin(q)
-	s.counts = limit == 0 && q.counts()
 	s.passes = limit > 0 && len(q.All) == 0 && len(s.units) > 1
 	s.mutes = s.passes
 	if err := s.read(); err != nil {
 		return Found{}, err
-	}
-	if s.counts {
-		return Found{Total: s.units[0].found}, nil
 	}
 	hits, total, err := s.best(limit, s.scorers())
 	if err == nil && s.mutes && len(hits) < limit {
@@ -116,13 +112,24 @@ func (x *Index) Among(q Query, docs []int64) (out []int64, err error) {
 	return out, nil
 }
 
-// counts reports whether as many documents are asked for as have one term.
-func (q Query) counts() bool {
-	return len(q.All)+len(q.Prefix) == 0 && len(q.Any) == 1 && !q.filters()
+// Frequencies tells in how many documents each of some terms is, in a column of its
+// own. How often a term with a long list is there is told as Search tells it.
+func (x *Index) Frequencies(terms []string) ([]int, error) {
+	s := x.lend()
+	defer x.takeBack(s)
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	s.begin(Query{Any: terms, Own: true})
+	s.counts = true
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	out := make([]int, len(terms))
+	for i := range out {
+		out[i] = s.units[i].found
+	}
+	return out, nil
 }
-
-// filters reports whether a document with the terms may not be asked for.
-func (q Query) filters() bool { return len(q.Not)+len(q.Scope) > 0 || q.timed() }
 
 func (q Query) timed() bool { return q.From != 0 || q.Before != 0 }
 
@@ -141,7 +148,7 @@ type search struct {
 	all    int      // postings in them
 	mean   float32  // of the sizes of all documents, in terms
 
-	counts bool          // only how many documents have the first unit is asked for
+	counts bool          // only how many documents have each unit is asked for
 	passes bool          // documents that cannot be among the best are passed over
 	mutes  bool          // units that say next to nothing are left out
 	masked bool          // not all documents are asked for

@@ -102,7 +102,7 @@ func (s *search) fill(w *worker, i int) (err error) {
 	}
 	dead := p.docs().dead
 	switch {
-	case u.mute, s.counts && file != nil && !u.prefix && (r.word.n >= longList || s.dead[part] == 0):
+	case u.mute, s.counts && file != nil && (r.word.n >= longList || s.dead[part] == 0):
 		r.count, r.least = s.living(part, r.word)
 		return nil
 	case file == nil || u.prefix:

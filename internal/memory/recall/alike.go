@@ -28,7 +28,7 @@ type Alike struct {
 // Alike returns the memories of the same project that share the rarest words
 // with m, closest first, at most limit. except are left out.
 func (r *Recall) Alike(ctx context.Context, m ambry.Detail, limit int, except map[string]bool) ([]Alike, error) {
-	rare, err := r.rarest(ctx, m)
+	rare, err := r.rarest(m)
 	if err != nil || len(rare) == 0 {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (r *Recall) Alike(ctx context.Context, m ambry.Detail, limit int, except ma
 
 // rarest returns the words of m that the fewest other memories have, of any
 // project: to count within one takes longer than to count no further than maxRare.
-func (r *Recall) rarest(ctx context.Context, m ambry.Detail) ([]string, error) {
+func (r *Recall) rarest(m ambry.Detail) ([]string, error) {
 	text := m.Title + "\n" + m.Summary + "\n" + m.Body
 	cutter := r.borrow()
 	defer r.cutters.Put(cutter)
@@ -66,23 +66,23 @@ func (r *Recall) rarest(ctx context.Context, m ambry.Detail) ([]string, error) {
 		term string
 		n    int
 	}
-	var all []word
+	var all []string
 	seen := map[string]bool{}
 	cutter.Each(strings.ToValidUTF8(text[:min(len(text), maxAlikeText)], ""), func(t words.Term) {
 		term := string(t.Text)
 		if len(all) < maxAlikeTerms && t.Kind != words.Part && t.Kind != words.Single && !seen[term] && !stopWords()[term] && len(term) > 1 {
 			seen[term] = true
-			all = append(all, word{term: term})
+			all = append(all, term)
 		}
 	})
+	found, err := r.store.Frequencies(all)
+	if err != nil {
+		return nil, err
+	}
 	var rare []word
-	for _, w := range all {
-		n, err := r.store.Count(ctx, store.Match{Any: []string{w.term}, Own: true, Filter: store.Filter{Archived: true}})
-		if err != nil {
-			return nil, err
-		}
+	for i, n := range found {
 		if n > 1 && n <= maxRare { // it is one of them itself
-			rare = append(rare, word{w.term, n})
+			rare = append(rare, word{all[i], n})
 		}
 	}
 	slices.SortStableFunc(rare, func(a, b word) int { return cmp.Compare(a.n, b.n) })

@@ -90,27 +90,28 @@ func (r *Recall) matches(a asked) []store.Match {
 // weigh tells how much each unit says: the rarer it is in this memory, the more.
 func (r *Recall) weigh(ctx context.Context, a *asked) error {
 	memories := r.store.Indexed()
+	var terms []string
+	for _, u := range a.units {
+		terms = append(append(terms, u.term), u.parts...)
+	}
+	known, err := r.frequencies(terms, memories)
+	if err != nil {
+		return err
+	}
 	for i := range a.units {
 		u := &a.units[i]
-		n, err := r.frequency(ctx, u.term, memories)
-		if err != nil {
-			return err
-		}
-		u.known, u.weight = n, rarity(n, memories)
+		u.known, u.weight = known[0], rarity(known[0], memories)
 		if u.weak {
 			u.weight *= weakPair
 		}
 		a.weight += u.weight
 		kept := u.parts[:0:0]
-		for _, p := range u.parts {
-			if n, err = r.frequency(ctx, p, memories); err != nil {
-				return err
-			}
-			if !isCommon(n, memories) {
+		for i, p := range u.parts {
+			if !isCommon(known[1+i], memories) {
 				kept = append(kept, p)
 			}
 		}
-		u.parts = kept
+		known, u.parts = known[1+len(u.parts):], kept
 	}
 	return r.spell(ctx, a, memories)
 }
@@ -132,25 +133,35 @@ type frequencies struct {
 // maxFrequencies bounds the words that are remembered.
 const maxFrequencies = 4096
 
-// frequency tells in how many memories a term is. What it found is good enough
-// until the memory has grown by a quarter.
-func (r *Recall) frequency(ctx context.Context, term string, total int64) (int64, error) {
+// frequencies tells in how many memories each of some terms is. What it found is good
+// enough until the memory has grown by a quarter.
+func (r *Recall) frequencies(terms []string, total int64) ([]int64, error) {
 	f := &r.common
+	out := make([]int64, len(terms))
+	var unknown []string
+	var places []int
 	f.mu.Lock()
 	if f.known == nil || len(f.known) >= maxFrequencies || total > f.total+f.total/4 || total < f.total {
 		f.known, f.total = map[string]int64{}, total
 	}
-	n, ok := f.known[term]
-	f.mu.Unlock()
-	if ok {
-		return n, nil
+	for i, term := range terms {
+		n, ok := f.known[term]
+		if out[i] = n; !ok {
+			unknown, places = append(unknown, term), append(places, i)
+		}
 	}
-	counted, err := r.store.Count(ctx, store.Match{Any: []string{term}, Own: true, Filter: store.Filter{Archived: true}})
+	f.mu.Unlock()
+	if len(unknown) == 0 {
+		return out, nil
+	}
+	counted, err := r.store.Frequencies(unknown)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.known[term] = int64(counted)
-	return int64(counted), nil
+	for i, n := range counted {
+		out[places[i]], f.known[unknown[i]] = int64(n), int64(n)
+	}
+	return out, nil
 }

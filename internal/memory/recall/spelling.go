@@ -36,11 +36,11 @@ func (r *Recall) spell(ctx context.Context, a *asked, memories int64) error {
 		if term == "" {
 			continue
 		}
-		n, err := r.frequency(ctx, term, memories)
+		found, err := r.frequencies([]string{term}, memories)
 		if err != nil {
 			return err
 		}
-		if n > 0 {
+		if n := found[0]; n > 0 {
 			a.weight -= u.weight
 			u.term, u.known, u.weight = term, n, spelledRight*rarity(n, memories)
 			a.weight += u.weight

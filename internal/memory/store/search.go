@@ -71,10 +71,14 @@ func (s *Store) Candidates(ctx context.Context, m Match, limit int) (Candidates,
 	return out, nil
 }
 
-// Count returns how many memories match, of a frequent term about as many.
-func (s *Store) Count(ctx context.Context, m Match) (int, error) {
-	found, err := s.Candidates(ctx, m, 0)
-	return found.Total, err
+// Frequencies returns how many memories say each of some terms themselves, of a
+// frequent one about how many. Archived ones are among them.
+func (s *Store) Frequencies(terms []string) ([]int, error) {
+	out, err := s.index.Frequencies(terms)
+	if err != nil {
+		return nil, fmt.Errorf("count memories: %w", s.searched(err))
+	}
+	return out, nil
 }
 
 // Indexed returns how many memories can be found.
