@@ -78,7 +78,8 @@ type Host interface {
 	// Receive takes a message. Once it has returned nil the service may forget the
 	// message, and need not deliver it again; one that is delivered again all the
 	// same is known by its id. It does not wait for the answer, which goes to send
-	// later, from another goroutine, if there is one. After an error, Run ends.
+	// later, from another goroutine, if there is one: after Keep, or what tells the
+	// service, see [Line.Taking]. After an error, Run ends.
 	Receive(ctx context.Context, m Message, send Send) error
 
 	// Cursor returns what Keep was given last for this connection, "" if nothing:

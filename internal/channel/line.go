@@ -15,12 +15,42 @@ type Line struct {
 	last  int
 	stop  map[int]context.CancelFunc // of what is being sent
 	sends sync.WaitGroup
+	taken chan struct{} // closed when what is being taken is; nil for nothing
 }
 
-// Send runs send with a context that ends when the line is cut.
+// Taking runs take, which passes a message on and keeps that it was, or tells the service
+// so. What is sent meanwhile goes out when take has ended: a message whose answer was
+// seen is not to come again when we are killed then, and be answered twice. One
+// goroutine at a time may be taking.
+func (l *Line) Taking(take func() error) error {
+	taken := make(chan struct{})
+	l.mu.Lock()
+	l.taken = taken
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.taken = nil
+		l.mu.Unlock()
+		close(taken)
+	}()
+	return take()
+}
+
+// Send runs send with a context that ends when the line is cut. It waits for what is
+// being taken.
 func (l *Line) Send(ctx context.Context, send func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	l.mu.Lock()
+	taken := l.taken
+	l.mu.Unlock()
+	if taken != nil {
+		select {
+		case <-taken:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	l.mu.Lock()
 	if l.cut {
 		l.mu.Unlock()

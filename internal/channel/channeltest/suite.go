@@ -99,6 +99,7 @@ func Run(t *testing.T, p channel.Provider, open func(t *testing.T) World) {
 		{"cut", cut},
 		{"again", again},
 		{"away", away},
+		{"taken", taken},
 		{"fails", fails},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -399,6 +400,26 @@ func again(b *table) {
 		if m.ID != first.ID || m.Text != first.Text || m.Chat != first.Chat || m.Sender != first.Sender {
 			b.Fatalf("delivered again, %+v is %+v", first.Message, m.Message)
 		}
+	}
+}
+
+// taken is about answers that are quick: none goes out before it is kept, or told the
+// service, that its message was received. If we were killed then, the message would come
+// again and be answered twice.
+func taken(b *table) {
+	if b.Again == nil {
+		b.Skip("the service delivers nothing twice")
+	}
+	b.run()
+	sent := b.host.hurry()
+	b.Say(Line{From: Ann, Text: "be quick"})
+	b.receive()
+	b.hears(Ann, "at once")
+	if err := b.clean(<-sent); err != nil {
+		b.Error(err)
+	}
+	if b.host.hurried() {
+		b.Error("it was answered before it was taken")
 	}
 }
 

@@ -326,6 +326,8 @@ type host struct {
 	mu       sync.Mutex
 	refusing bool
 	cursor   string
+	hasty    chan error // if not nil, what is received is answered at once, and here is how
+	early    bool       // it was before it was taken
 }
 
 var _ channel.Host = (*host)(nil)
@@ -340,8 +342,38 @@ func (h *host) Receive(_ context.Context, m channel.Message, send channel.Send) 
 	if h.refusing {
 		return errBusy
 	}
+	if h.hasty != nil {
+		answer := send
+		send = nil
+		sent := make(chan error, 1)
+		go func() { sent <- answer(context.Background(), "at once") }()
+		select {
+		case err := <-sent:
+			h.early = true
+			h.hasty <- err
+		case <-time.After(hasteWait):
+			go func() { h.hasty <- <-sent }()
+		}
+	}
 	h.received <- received{m, send}
 	return nil
+}
+
+// hasteWait is enough to answer where nothing keeps a link from it.
+const hasteWait = 200 * time.Millisecond
+
+// hurry has what is received answered at once, and returns how that went.
+func (h *host) hurry() <-chan error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hasty = make(chan error, 100)
+	return h.hasty
+}
+
+func (h *host) hurried() (early bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.early
 }
 
 func (h *host) refuse(on bool) {

@@ -184,12 +184,15 @@ func (l *link) once(ctx context.Context, h channel.Host, line *channel.Line) err
 			l.Log.Warn("DingTalk sends something that cannot be read")
 			continue
 		}
-		ack, err := l.take(ctx, h, line, f)
-		if ack != nil {
-			if err := socket.Write(ctx, ack, true); err != nil {
-				return err
+		err = line.Taking(func() error {
+			ack, err := l.take(ctx, h, line, f)
+			if ack != nil {
+				if err := socket.Write(ctx, ack, true); err != nil {
+					return err
+				}
 			}
-		}
+			return err
+		})
 		if err != nil {
 			return err
 		}

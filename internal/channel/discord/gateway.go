@@ -170,7 +170,7 @@ func (r *reader) session(ctx context.Context) error {
 		}
 		switch f.Op {
 		case opEvent:
-			if err := r.event(ctx, f); err != nil {
+			if err := r.line.Taking(func() error { return r.event(ctx, f) }); err != nil {
 				return err
 			}
 			h.seq.Store(r.kept.Seq)

@@ -343,14 +343,17 @@ func (b *mailbox) read(ctx context.Context, h channel.Host) error {
 			if err != nil {
 				return err
 			}
-			if err := b.pass(ctx, h, uid, raw, came); err != nil {
-				return err
-			}
-			b.at.last, read = uid, read+1
-			if came.After(b.at.at) {
-				b.at.at = came
-			}
-			if err := h.Keep(ctx, b.at.String()); err != nil {
+			err = b.line.Taking(func() error {
+				if err := b.pass(ctx, h, uid, raw, came); err != nil {
+					return err
+				}
+				b.at.last, read = uid, read+1
+				if came.After(b.at.at) {
+					b.at.at = came
+				}
+				return h.Keep(ctx, b.at.String())
+			})
+			if err != nil {
 				return err
 			}
 		}

@@ -94,18 +94,20 @@ func (c *conn) take(ctx context.Context, f *frame) error {
 	if !whole {
 		return nil
 	}
-	code := http.StatusOK
-	m, ok := c.read(payload)
-	var err error
-	if ok {
-		if err = c.host.Receive(ctx, m, c.answer(m)); err != nil {
-			code = http.StatusInternalServerError // it will be delivered again
+	return c.line.Taking(func() error {
+		code := http.StatusOK
+		m, ok := c.read(payload)
+		var err error
+		if ok {
+			if err = c.host.Receive(ctx, m, c.answer(m)); err != nil {
+				code = http.StatusInternalServerError // it will be delivered again
+			}
 		}
-	}
-	if wrote := c.acknowledge(ctx, f, code, time.Since(began)); err == nil {
-		err = wrote
-	}
-	return err
+		if wrote := c.acknowledge(ctx, f, code, time.Since(began)); err == nil {
+			err = wrote
+		}
+		return err
+	})
 }
 
 // acknowledge answers a frame with itself, but for what it carries.

@@ -63,14 +63,14 @@ func (f *follower) run(ctx context.Context) error {
 			f.host.Connected(f.identity())
 			connected = true
 		}
-		if err := f.take(ctx, out); err != nil {
-			return err
-		}
-		if out.Next == f.at.Since {
-			continue
-		}
-		f.at.Since, f.at.At = out.Next, time.Now().UTC()
-		if err := f.keep(ctx); err != nil {
+		err = f.line.Taking(func() error {
+			if err := f.take(ctx, out); err != nil || out.Next == f.at.Since {
+				return err
+			}
+			f.at.Since, f.at.At = out.Next, time.Now().UTC()
+			return f.keep(ctx)
+		})
+		if err != nil {
 			return err
 		}
 	}

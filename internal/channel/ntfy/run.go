@@ -73,7 +73,7 @@ func (l *link) follow(ctx context.Context, h channel.Host, out *channel.Line, al
 		if err != nil {
 			return err
 		}
-		if err := l.take(ctx, h, out, e); err != nil {
+		if err := out.Taking(func() error { return l.take(ctx, h, out, e) }); err != nil {
 			return err
 		}
 	}

@@ -98,21 +98,33 @@ func (r *reader) session(ctx context.Context) error {
 				return errRefresh
 			}
 		case "events_api":
-			if err := r.take(ctx, f.Payload); err != nil {
+			err := r.line.Taking(func() error {
+				if err := r.take(ctx, f.Payload); err != nil {
+					return err
+				}
+				return confirm(ctx, socket, f)
+			})
+			if err != nil {
 				return err
 			}
-		}
-		if f.Envelope == "" {
 			continue
 		}
-		confirmation, err := json.Marshal(map[string]string{"envelope_id": f.Envelope})
-		if err != nil {
-			return err
-		}
-		if err := socket.Write(ctx, confirmation, true); err != nil {
+		if err := confirm(ctx, socket, f); err != nil {
 			return err
 		}
 	}
+}
+
+// confirm tells Slack that a frame was taken, if it wants to know.
+func confirm(ctx context.Context, socket *channel.Socket, f frame) error {
+	if f.Envelope == "" {
+		return nil
+	}
+	confirmation, err := json.Marshal(map[string]string{"envelope_id": f.Envelope})
+	if err != nil {
+		return err
+	}
+	return socket.Write(ctx, confirmation, true)
 }
 
 // next returns the next frame that can be read. The first has to come soon.

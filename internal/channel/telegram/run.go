@@ -202,10 +202,13 @@ func (r *reader) take(ctx context.Context, batch []json.RawMessage) (next int64,
 			r.log.Warn("a message has a form that is not known, and is left out")
 		}
 		if m, ok := r.read(u.Message); ok {
-			if err := r.host.Receive(ctx, m, r.replier(u.Message)); err != nil {
-				return 0, err
-			}
-			if err := r.host.Keep(ctx, cursor(u.ID+1, time.Now())); err != nil {
+			err := r.line.Taking(func() error {
+				if err := r.host.Receive(ctx, m, r.replier(u.Message)); err != nil {
+					return err
+				}
+				return r.host.Keep(ctx, cursor(u.ID+1, time.Now()))
+			})
+			if err != nil {
 				return 0, err
 			}
 		}
