@@ -62,6 +62,11 @@ func dead(pid int) bool {
 	if err != nil {
 		return true
 	}
-	after := stat[bytes.LastIndexByte(stat, ')')+1:]
-	return len(after) > 1 && (after[1] == 'Z' || after[1] == 'X')
+	after := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const state, threads = 0, 17 // see proc_pid_stat(5), where the state is number 3
+	if len(after) <= threads || len(after[state]) != 1 || !bytes.ContainsAny(after[state], "ZX") {
+		return false
+	}
+	// The first thread may have ended before others, which still have files and locks.
+	return string(after[threads]) == "0" || string(after[threads]) == "1"
 }
