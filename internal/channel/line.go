@@ -42,16 +42,15 @@ func (l *Line) Send(ctx context.Context, send func(context.Context) error) error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.mu.Lock()
-	taken := l.taken
-	l.mu.Unlock()
-	if taken != nil {
+	if taken := l.taken; taken != nil {
+		l.mu.Unlock()
 		select {
 		case <-taken:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		l.mu.Lock()
 	}
-	l.mu.Lock()
 	if l.cut {
 		l.mu.Unlock()
 		return ambry.UpstreamFailed.Errorf("the connection has ended")

@@ -327,7 +327,7 @@ type host struct {
 	refusing bool
 	cursor   string
 	hasty    chan error // if not nil, what is received is answered at once, and here is how
-	early    bool       // it was before it was taken
+	early    bool       // one was, before it was taken
 }
 
 var _ channel.Host = (*host)(nil)
@@ -343,17 +343,10 @@ func (h *host) Receive(_ context.Context, m channel.Message, send channel.Send) 
 		return errBusy
 	}
 	if h.hasty != nil {
-		answer := send
-		send = nil
-		sent := make(chan error, 1)
-		go func() { sent <- answer(context.Background(), "at once") }()
-		select {
-		case err := <-sent:
-			h.early = true
-			h.hasty <- err
-		case <-time.After(hasteWait):
-			go func() { h.hasty <- <-sent }()
-		}
+		sent := h.hasty
+		go func() { sent <- send(context.Background(), "at once") }()
+		time.Sleep(hasteWait)
+		h.early = h.early || len(sent) > 0
 	}
 	h.received <- received{m, send}
 	return nil

@@ -98,13 +98,7 @@ func (r *reader) session(ctx context.Context) error {
 				return errRefresh
 			}
 		case "events_api":
-			err := r.line.Taking(func() error {
-				if err := r.take(ctx, f.Payload); err != nil {
-					return err
-				}
-				return confirm(ctx, socket, f)
-			})
-			if err != nil {
+			if err := r.take(ctx, socket, f); err != nil {
 				return err
 			}
 			continue
@@ -160,14 +154,19 @@ type event struct {
 	ChanType string `json:"channel_type"`
 }
 
-// take passes on what a person has written, if that is what has happened.
-func (r *reader) take(ctx context.Context, payload json.RawMessage) error {
-	m, e, ok := read(payload, r.me.ID)
+// take passes on what a person has written, if that is what has happened, and confirms it.
+func (r *reader) take(ctx context.Context, socket *channel.Socket, f frame) error {
+	m, e, ok := read(f.Payload, r.me.ID)
 	if !ok {
-		return nil
+		return confirm(ctx, socket, f)
 	}
 	m.Name = r.name(ctx, m.Sender)
-	return r.host.Receive(ctx, m, r.replier(e))
+	return r.line.Taking(func() error {
+		if err := r.host.Receive(ctx, m, r.replier(e)); err != nil {
+			return err
+		}
+		return confirm(ctx, socket, f)
+	})
 }
 
 // read returns what is passed on of an event, if it is a message of a person.

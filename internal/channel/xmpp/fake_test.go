@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -229,6 +230,48 @@ func TestARoomThatGoesAwayIsEnteredAnew(t *testing.T) {
 	s, _ = inside(t)
 	if err := s.feed(`<presence xmlns='jabber:client' from='team@rooms.example.org/ambry' type='unavailable'><x xmlns='http://jabber.org/protocol/muc#user'><status code='110'/><status code='332'/></x></presence>`); ambry.KindOf(err) != ambry.UpstreamFailed {
 		t.Errorf("the room has gone: %v", err)
+	}
+}
+
+// answering notes what is answered to an element.
+type answering struct {
+	reading
+	said []xml.StartElement
+}
+
+func (a *answering) EncodeToken(t xml.Token) error {
+	if start, ok := t.(xml.StartElement); ok {
+		a.said = append(a.said, start.Copy())
+	}
+	return nil
+}
+
+// TestAMessageIsConfirmedUnasked feeds messages to a session of a server that keeps what is
+// not confirmed, and to one of a server that does not.
+func TestAMessageIsConfirmedUnasked(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		s, _ := inside(t)
+		if keeps {
+			if err := s.feed(`<enabled xmlns='urn:xmpp:sm:3'/>`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := 1; n <= 2; n++ {
+			d := xml.NewDecoder(strings.NewReader(`<message xmlns='jabber:client' from='ann@example.org/x' id='1'><body>yes</body></message>`))
+			first, err := d.Token()
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := first.(xml.StartElement)
+			a := &answering{reading: reading{TokenReader: d}}
+			if err := s.handle(a, &start); err != nil {
+				t.Fatal(err)
+			}
+			confirmed := len(a.said) == 1 && a.said[0].Name == xml.Name{Space: nsAcks, Local: "a"} && a.said[0].Attr[0].Value == strconv.Itoa(n)
+			if keeps != confirmed || !keeps && len(a.said) > 0 {
+				t.Errorf("the server keeps what is not confirmed: %v, message %d is answered with %+v", keeps, n, a.said)
+			}
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func (s *session) handle(t xmlstream.TokenReadEncoder, start *xml.StartElement) 
 	case "message":
 		var m message
 		if err = d.Decode(&m); err == nil {
-			err = s.hear(m)
+			return s.fail(s.line.Taking(func() error { return s.take(t, m) }))
 		}
 	case "presence":
 		var p presence
@@ -129,6 +129,26 @@ func (s *session) handle(t xmlstream.TokenReadEncoder, start *xml.StartElement) 
 		s.handled.Add(1)
 		err = s.tell()
 	}
+	return s.fail(err)
+}
+
+// take hears a message and confirms it: a server keeps what is not confirmed when the
+// connection ends, and asks only now and then.
+func (s *session) take(t xmlstream.TokenReadEncoder, m message) error {
+	if err := s.hear(m); err != nil {
+		return err
+	}
+	s.handled.Add(1)
+	if s.acks.Load() {
+		if _, err := xmlstream.Copy(t, s.ack()); err != nil {
+			return err
+		}
+	}
+	return s.tell()
+}
+
+// fail notes the first error.
+func (s *session) fail(err error) error {
 	if err != nil && s.failed == nil {
 		s.failed = ambry.UpstreamFailed.Wrap(err, s.link.host+" says what makes no sense, or it could not be passed on")
 	}

@@ -113,7 +113,8 @@ func (x *Index) Among(q Query, docs []int64) (out []int64, err error) {
 }
 
 // Frequencies tells in how many documents each of some terms is, in a column of its
-// own. How often a term with a long list is there is told as Search tells it.
+// own. Of a term with a list of thousands it is not looked at which of them were deleted:
+// as large a share as of all documents.
 func (x *Index) Frequencies(terms []string) ([]int, error) {
 	s := x.lend()
 	defer x.takeBack(s)
