@@ -42,15 +42,13 @@ func limitMemory(ctx context.Context, o Options, log *slog.Logger, limit func() 
 
 // memoryLimit of the service leaves room for as much garbage as there is in use
 // when that is more than usual, as with thousands of listeners.
-func (s *service) memoryLimit() int64 {
-	used := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
-	metrics.Read(used)
-	return max(serviceMemory, 2*int64(used[0].Value.Uint64()+used[1].Value.Uint64()))
-}
+func (s *service) memoryLimit() int64 { return max(serviceMemory, 2*inUse()) }
 
 // memoryLimit of the runtime keeps garbage small beside the vectors and the texts
 // that are held, but lets it grow with them: what a question needs for a while does
-// so, too. The built-in model's table is given back here.
+// so, too. Whatever is in use, there is room for half as much garbage: with a limit
+// below that the collector does nothing but look for it. The built-in model's table
+// is given back here.
 func (r *memoryHost) memoryLimit() int64 {
 	if r.rest != nil {
 		r.rest()
@@ -60,5 +58,13 @@ func (r *memoryHost) memoryLimit() int64 {
 		n = r.meaning.Bytes()
 	}
 	held := r.store.Held()
-	return max(runtimeMemory, besideVectors+n+n/2) + held + held/2
+	used := inUse()
+	return max(max(runtimeMemory, besideVectors+n+n/2)+held+held/2, used+used/2)
+}
+
+// inUse is what the collector found in use when it last looked, and the stacks.
+func inUse() int64 {
+	used := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(used)
+	return int64(used[0].Value.Uint64() + used[1].Value.Uint64())
 }

@@ -145,6 +145,10 @@ func TestOfManyTheNearestCellsAreEnough(t *testing.T) {
 	if looked > many/3 {
 		t.Errorf("it looks at %d of %d", looked, many)
 	}
+	d.giveBack()
+	if held := func(s *stretch) bool { return s != nil }; slices.ContainsFunc(d.stretches[:cap(d.stretches)], held) || d.order[0].piles != nil {
+		t.Error("a desk that waits for the next search holds memories, which may be gone by then")
+	}
 }
 
 // TestSortedAndUnsortedAreFound changes the index while it is sorted, for the first

@@ -112,7 +112,7 @@ func (x *index) best(v []float32, script store.Script, f filter, n int) (found [
 		return nil, mean
 	}
 	desk := desks.Get().(*desk)
-	defer desks.Put(desk)
+	defer desk.giveBack()
 	desk.begin(x, v)
 	found = x.closest(v, x.look(&f, desk, script, preselected), n)
 	return append(found, x.closest(v, x.look(&f, desk, 1-script, preselected/2), n/2)...), x.background(v)
@@ -137,6 +137,13 @@ type desk struct {
 }
 
 var desks = sync.Pool{New: func() any { return &desk{} }}
+
+// giveBack leaves the desk to another search, without what may be no more by then.
+func (d *desk) giveBack() {
+	clear(d.order)
+	clear(d.stretches[:cap(d.stretches)])
+	desks.Put(d)
+}
 
 // begin prepares a search for v.
 func (d *desk) begin(x *index, v []float32) {
@@ -210,7 +217,7 @@ func (d *desk) lookThrough(f *filter) (passed int) {
 	for w := 1; w < workers; w++ {
 		passed += passing[w]
 		d.list.join(&others[w].list)
-		desks.Put(others[w])
+		others[w].giveBack()
 	}
 	return passed
 }

@@ -191,8 +191,7 @@ func (w *writer) commit(jobs []*job) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return w.broken(fmt.Errorf("begin to write: %w", err))
 	}
-	w.entries, w.after, w.stored, w.emptied = w.entries[:0], w.after[:0], nil, false
-	w.judged, w.renamed = w.judged[:0], w.renamed[:0]
+	defer w.letGo()
 	for _, j := range jobs {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
@@ -233,6 +232,15 @@ func (w *writer) commit(jobs []*job) error {
 		w.store.wake()
 	}
 	return nil
+}
+
+// letGo forgets what a transaction has gathered: after a merge, files of the index
+// that are no more.
+func (w *writer) letGo() {
+	clear(w.entries)
+	clear(w.after)
+	w.entries, w.after, w.stored, w.emptied = w.entries[:0], w.after[:0], nil, false
+	w.judged, w.renamed = w.judged[:0], w.renamed[:0]
 }
 
 // outdate takes out of what is held of memories what the transaction changed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -150,4 +151,38 @@ func TestIdleWriterMovesItsLog(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestWhatATransactionGatheredIsLetGoOf was missing when the writer kept what was to be
+// done after a commit until another commit had something to be done: after the last
+// merge of a million memories all files that were merged, 36 MB, for as long as the
+// memory was only read or learned from, which left so little room that half of the
+// processor looked for garbage.
+func TestWhatATransactionGatheredIsLetGoOf(t *testing.T) {
+	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "memory.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	gone, done := make(chan struct{}), 0
+	func() {
+		merged := make([]int64, 1<<16)
+		runtime.AddCleanup(&merged[0], func(struct{}) { close(gone) }, struct{}{})
+		err := s.write(t.Context(), 0, func(tx *tx) error {
+			tx.after = append(tx.after, func() { done += len(merged) })
+			return nil
+		})
+		if err != nil || done != 1<<16 {
+			t.Fatalf("got %d and error %v", done, err)
+		}
+	}()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-gone:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("what was done after the commit is still held")
 }
