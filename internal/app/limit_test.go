@@ -47,7 +47,7 @@ func TestTheLimitOfMemoryFollowsWhatIsHeld(t *testing.T) {
 }
 
 // TestTheLimitOfMemoryIsAboveWhatIsInUse was missing when a million memories were merged
-// in 76 MB, of which 74 were in use: the collector took half of both cores.
+// in 76 MB, of which some 74 were in use: the collector took more than half a core.
 func TestTheLimitOfMemoryIsAboveWhatIsInUse(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "memory.db")})
 	if err != nil {
