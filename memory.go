@@ -271,7 +271,7 @@ type MemoryHealth struct {
 type StorageHealth struct {
 	Backend       string `json:"backend" enum:"sqlite"`
 	SchemaVersion string `json:"schemaVersion"`
-	FullText      string `json:"fullText" enum:"fts5"`
+	FullText      string `json:"fullText" enum:"inverted-index" doc:"What words are found with: an index of our own beside the file"`
 	ChangeLog     bool   `json:"changeLog"`
 	Idempotency   bool   `json:"idempotency"`
 	Ready         bool   `json:"ready" doc:"It can be written"`

@@ -134,7 +134,7 @@ func (e *Engine) Status(ctx context.Context) (ambry.MemoryHealth, error) {
 		OK: h.Writable, Version: e.version, UptimeMs: now.Sub(e.began).Milliseconds(), Mode: "local", SchemaVersion: h.SchemaVersion,
 		Memories: h.Memories, Sessions: h.Sessions, Writable: h.Writable, Reason: h.Reason,
 		Storage: ambry.StorageHealth{
-			Backend: "sqlite", SchemaVersion: strconv.Itoa(h.SchemaVersion), FullText: "fts5", ChangeLog: true, Idempotency: true,
+			Backend: "sqlite", SchemaVersion: strconv.Itoa(h.SchemaVersion), FullText: "inverted-index", ChangeLog: true, Idempotency: true,
 			Ready: h.Writable, Bytes: h.Bytes,
 		},
 		Learning:     ambry.LearnHealth{Rules: learn.Version, Waiting: h.Unlearned},
