@@ -155,9 +155,9 @@ func TestIdleWriterMovesItsLog(t *testing.T) {
 
 // TestWhatATransactionGatheredIsLetGoOf was missing when the writer kept what was to be
 // done after a commit until another commit had something to be done: after the last
-// merge of a million memories all files that were merged, 36 MB, for as long as the
-// memory was only read or learned from, which left so little room that more than half
-// a core looked for garbage.
+// merge all files that were merged, for as long as the memory was only read or learned
+// from. With a million memories that left so little room that more than half a core
+// looked for garbage.
 func TestWhatATransactionGatheredIsLetGoOf(t *testing.T) {
 	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "memory.db")})
 	if err != nil {
