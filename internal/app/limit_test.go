@@ -46,8 +46,8 @@ func TestTheLimitOfMemoryFollowsWhatIsHeld(t *testing.T) {
 	})
 }
 
-// TestTheLimitOfMemoryIsAboveWhatIsInUse was missing when a million memories were merged
-// in 76 MB, of which some 74 were in use: the collector took more than half a core.
+// TestTheLimitOfMemoryIsAboveWhatIsInUse was missing when what was in use of a million
+// memories came up to the limit: the collector took more than half a core.
 func TestTheLimitOfMemoryIsAboveWhatIsInUse(t *testing.T) {
 	s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "memory.db")})
 	if err != nil {

@@ -256,7 +256,7 @@ const rebuildBatch = 64
 // rebuild makes the text index anew, and tells how far it is if somebody wants to
 // know.
 func (t *tx) rebuild(working func(at string)) error {
-	t.w.entries = t.w.entries[:0] // of rows that are read below
+	t.w.entries = nil // of rows that are read below
 	progress := newProgress(working, "indexes its memories anew")
 	if err := t.Row(`SELECT count(*) FROM memory`).Scan(&progress.total); err != nil {
 		return fmt.Errorf("count the memories: %w", err)

@@ -237,10 +237,7 @@ func (w *writer) commit(jobs []*job) error {
 // letGo forgets what a transaction has gathered: after a merge, files of the index
 // that are no more.
 func (w *writer) letGo() {
-	clear(w.entries)
-	clear(w.after)
-	w.entries, w.after, w.stored, w.emptied = w.entries[:0], w.after[:0], nil, false
-	w.judged, w.renamed = w.judged[:0], w.renamed[:0]
+	w.entries, w.stored, w.judged, w.renamed, w.after, w.emptied = nil, nil, nil, nil, nil, false
 }
 
 // outdate takes out of what is held of memories what the transaction changed.
