@@ -182,6 +182,9 @@ func (p *program) open(ctx context.Context, log *slog.Logger) (*account.Issuer, 
 	if err != nil {
 		return nil, nil, errors.Join(err, lock.Release())
 	}
+	if err := state.SweepParts(h); err != nil {
+		log.Warn("half a copy stays", "err", err)
+	}
 	db, err := state.Open(ctx, h)
 	if err != nil {
 		return nil, nil, errors.Join(err, lock.Release())

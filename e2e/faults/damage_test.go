@@ -222,3 +222,48 @@ func tryLaunch(t *testing.T, home string) (*service, bool) {
 	t.Fatal("the service neither starts nor ends")
 	return nil, false
 }
+
+// TestDamagedDirectories has the disk not tell what is in a directory. None of them holds
+// what cannot be made anew or done without for a while.
+func TestDamagedDirectories(t *testing.T) {
+	needDisks(t)
+	for _, name := range []string{"memory.index", "backups", "exports", "logs", "hooks"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			disk, mounted := newDisk(t, filepath.Join(dir, "disk"), 64), filepath.Join(dir, "mounted")
+			home := filepath.Join(mount(t, disk, mounted), "ambry")
+			s := start(t, ambryPath, home)
+			notes := map[string]string{}
+			for n := range 5 {
+				content := fmt.Sprintf("gauge g%dx of the tide station shows five metres", n)
+				m, err := s.Add(t.Context(), ambry.Note{Content: content}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				notes[m.ID] = content
+			}
+			s.stop()
+			if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil { // hooks may have none yet
+				t.Fatal(err)
+			}
+			command(t, "umount", mounted)
+			command(t, "debugfs", "-w", "-R", "zap_block -f /ambry/"+name+" -p 0x5a 0", disk)
+			mount(t, disk, mounted)
+			if _, err := os.ReadDir(filepath.Join(home, name)); err == nil {
+				t.Fatal("the directory can be read: this test sees nothing")
+			}
+			again := start(t, ambryPath, home)
+			if n := missing(t, again, notes); n > 0 {
+				t.Errorf("%d notes are lost", n)
+			}
+			for n := range 5 {
+				word := fmt.Sprintf("g%dx", n)
+				if a, err := again.Search(t.Context(), ambry.Query{Query: word}); err != nil || len(a.Hits) != 1 {
+					t.Errorf("%s: %d hits, %v", word, len(a.Hits), err)
+				}
+			}
+			again.stop()
+			sound(t, home)
+		})
+	}
+}

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// TestPowerCut takes the power away while notes are written: the disk is a file,
-// and what is in that file at a random moment is all that is left. Everything
-// that was acknowledged before must be there. A program that does not wait for
+// TestPowerCut takes the power away while notes are written: the disk is a file on
+// another disk, which is frozen at a random moment, and what is in that file then is all
+// that is left. Everything that was acknowledged before must be there. A program that does not wait for
 // the disk must lose some, or the test sees nothing.
 func TestPowerCut(t *testing.T) {
 	needDisks(t)
@@ -45,16 +45,8 @@ func cuts(t *testing.T, binary string, rounds int) (lost, written int) {
 func cut(t *testing.T, binary string, round int) (lost, written int) {
 	t.Helper()
 	dir := t.TempDir()
-	disk, left := filepath.Join(dir, "disk"), filepath.Join(dir, "left")
-	f, err := os.Create(disk)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Truncate(128 << 20); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	command(t, "mkfs.ext4", "-q", disk)
+	outer := mount(t, newDisk(t, filepath.Join(dir, "outer"), 192), filepath.Join(dir, "around"))
+	disk, left := newDisk(t, filepath.Join(outer, "disk"), 128), filepath.Join(dir, "left")
 	mounted := mount(t, disk, filepath.Join(dir, "mounted"))
 	s := start(t, binary, filepath.Join(mounted, "ambry"))
 
@@ -66,9 +58,10 @@ func cut(t *testing.T, binary string, round int) (lost, written int) {
 	}
 	random := rand.New(rand.NewPCG(7, uint64(round)))
 	time.Sleep(200*time.Millisecond + time.Duration(random.IntN(1500))*time.Millisecond) // the moment is what is varied
-	s.signal(syscall.SIGSTOP)
 	notes := l.seen()
+	thaw := freeze(t, outer)
 	command(t, "cp", "--sparse=always", disk, left)
+	thaw()
 	stop()
 	s.kill()
 	writers.Wait()
@@ -80,6 +73,32 @@ func cut(t *testing.T, binary string, round int) (lost, written int) {
 	again.stop()
 	sound(t, home)
 	return lost, len(notes)
+}
+
+// newDisk makes a file that is a disk of some MiB, and returns its path.
+func newDisk(t *testing.T, path string, mib int64) string {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(mib << 20); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "mkfs.ext4", "-q", path)
+	return path
+}
+
+// freeze has nothing written to what is mounted there any more, not even by the kernel:
+// who wants to waits. While a file is copied of which the kernel still writes parts, the
+// copy is of no moment that ever was.
+func freeze(t *testing.T, mounted string) (thaw func()) {
+	t.Helper()
+	command(t, "fsfreeze", "--freeze", mounted)
+	thaw = sync.OnceFunc(func() { command(t, "fsfreeze", "--unfreeze", mounted) })
+	t.Cleanup(thaw)
+	return thaw
 }
 
 // mount mounts a disk that is a file.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -58,7 +59,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	for _, w := range config.get().Warnings {
 		log.Warn("settings", "warning", w)
 	}
-	if err := home.RemoveTemps(h.Dir()); err != nil {
+	if err := errors.Join(home.RemoveTemps(h.Dir()), state.SweepParts(h)); err != nil {
 		log.Warn("remove files that a crash left", "err", err)
 	}
 	db, err := state.Open(ctx, h)

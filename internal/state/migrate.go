@@ -73,9 +73,6 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, backups string) er
 	if err != nil {
 		return err
 	}
-	if err := sweepParts(backups); err != nil {
-		return err
-	}
 	for n := done + 1; n <= len(steps); n++ {
 		if done > 0 {
 			if err := backup(ctx, db, n-1, backups); err != nil {
@@ -115,8 +112,10 @@ const (
 	partSuffix   = ".part"
 )
 
-// sweepParts removes half copies that somebody who was killed has left.
-func sweepParts(dir string) error {
+// SweepParts removes half copies that somebody who was killed has left. Nobody may be
+// opening the database of the home.
+func SweepParts(h home.Home) error {
+	dir := h.Backups()
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -176,3 +176,19 @@ func ask(t *testing.T, path, query string) (answer string) {
 	check(t, db.QueryRowContext(t.Context(), query).Scan(&answer))
 	return answer
 }
+
+// TestHalfACopyIsNotInTheWay has what a killed process left be removed, and the database
+// open when that cannot be done.
+func TestHalfACopyIsNotInTheWay(t *testing.T) {
+	h := newHome(t)
+	part, stuck := filepath.Join(h.Backups(), "app-schema1-x.db.part"), filepath.Join(h.Backups(), "app-schema2-x.db.part")
+	check(t, os.WriteFile(part, nil, 0o600))
+	check(t, os.MkdirAll(filepath.Join(stuck, "more"), 0o700))
+	if err := SweepParts(h); err == nil {
+		t.Fatal("a directory with something in it was removed: this test sees nothing")
+	}
+	if _, err := os.Stat(part); !os.IsNotExist(err) {
+		t.Errorf("half a copy is there: %v", err)
+	}
+	migrated(t, h, first, second)
+}

@@ -105,7 +105,8 @@ func numberOf(name string) (int64, bool) {
 	return id, err == nil
 }
 
-// ErrDamaged is in the error for a file that is not as it was written.
+// ErrDamaged is in the error for a file that is not as it was written, or that the
+// disk does not give.
 var ErrDamaged = errors.New("the file of the text index is damaged")
 
 func damaged(what string) error { return fmt.Errorf("%w: %s", ErrDamaged, what) }
@@ -292,10 +293,19 @@ func (s *segment) read(at, length uint64) (data []byte, free func(), err error) 
 
 // readInto fills data with bytes of the file.
 func (s *segment) readInto(data []byte, at uint64) error {
-	if _, err := s.file.ReadAt(data, int64(at)); err != nil {
+	_, err := s.file.ReadAt(data, int64(at))
+	return unread(err)
+}
+
+// unread is the error of who could not read a file.
+func unread(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrClosed): // it was removed
 		return fmt.Errorf("read the text index: %w", err)
 	}
-	return nil
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 // blockOf returns the block that a term is in, if it is in any.
@@ -350,7 +360,7 @@ func (s *segment) verify() error {
 	}{{0, f.Firsts, f.SumBody}, {f.Firsts, f.Documents, f.SumFirsts}, {f.Documents, f.End, f.SumDocuments}} {
 		h := crc32.New(castagnoli)
 		if _, err := io.Copy(h, io.NewSectionReader(s.file, int64(part.from), int64(part.to-part.from))); err != nil {
-			return fmt.Errorf("read the text index: %w", err)
+			return unread(err)
 		}
 		if h.Sum32() != part.sum {
 			return damaged("a checksum differs")

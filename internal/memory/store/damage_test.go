@@ -126,21 +126,30 @@ func TestADamagedIndexHidesNothing(t *testing.T) {
 
 // TestAnIndexThatGoesBadIsMadeAnew has the file change under an open memory.
 func TestAnIndexThatGoesBadIsMadeAnew(t *testing.T) {
+	for how, spoil := range map[string]func([]byte) []byte{
+		"other bytes": func(all []byte) []byte { return slices.Repeat([]byte{0xff}, len(all)) },
+		"cut":         func([]byte) []byte { return nil }, // it cannot be read, as on a bad disk
+	} {
+		t.Run(how, func(t *testing.T) { goesBad(t, spoil) })
+	}
+}
+
+func goesBad(t *testing.T, spoil func([]byte) []byte) {
 	path, file, words := library(t)
 	s, err := Open(t.Context(), Config{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	info, err := os.Stat(file)
+	all, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, slices.Repeat([]byte{0xff}, int(info.Size())), 0o600); err != nil {
+	if err := os.WriteFile(file, spoil(all), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Candidates(t.Context(), Match{All: [][]string{{words[0]}}}, 10); ambry.KindOf(err) != ambry.MemoryUnavailable {
-		t.Errorf("a search: %v", err)
+		t.Fatalf("a search: %v", err)
 	}
 	for t.Context().Err() == nil {
 		if _, err := s.Candidates(t.Context(), Match{All: [][]string{{words[0]}}}, 10); err == nil {

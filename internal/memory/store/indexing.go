@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,27 +24,22 @@ var indexSQL string
 // start, if there is no clean stop.
 const worthSaving = 64
 
-// indexConfig also makes the directory of the index: beside the memory, and named
-// like it.
-func (s *Store) indexConfig() (index.Config, error) {
-	dir := indexDir(s.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return index.Config{}, fmt.Errorf("make the directory of the text index: %w", err)
-	}
-	return index.Config{Dir: dir, Weights: columnWeights, Own: ownColumns}, nil
+func (s *Store) indexConfig() index.Config { return configAt(s.path) }
+
+func configAt(path string) index.Config {
+	return index.Config{Dir: indexDir(path), Weights: columnWeights, Own: ownColumns}
 }
 
+// indexDir is where the index of a memory is: beside it, and named like it.
 func indexDir(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".index" }
 
 // openIndex opens the index and adds what it lacks. One of another version, or
 // one that is damaged, is made anew.
 func (w *writer) openIndex(ctx context.Context, working func(at string)) error {
-	c, err := w.store.indexConfig()
-	if err != nil {
-		return err
-	}
+	c := w.store.indexConfig()
+	defer w.store.removeAside(c.Dir)
 	var version int64
-	err = w.conn.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'index'`).Scan(&version)
+	err := w.conn.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'index'`).Scan(&version)
 	ok, err := sqlite.Found(err)
 	if err != nil {
 		return fmt.Errorf("read the version of the text index: %w", err)
@@ -64,10 +58,7 @@ func (w *writer) openIndex(ctx context.Context, working func(at string)) error {
 	if w.store.index != nil {
 		_ = w.store.index.Close()
 	}
-	if w.store.index, err = index.Open(c, nil, nil); err == nil {
-		err = w.store.index.Tidy()
-	}
-	if err != nil {
+	if w.store.index, err = w.store.emptyIndex(c); err != nil {
 		return err
 	}
 	return w.commit([]*job{{ctx: context.Background(), run: func(t *tx) error { return t.rebuild(working) }}})
@@ -113,7 +104,7 @@ func listedIndex(ctx context.Context, db querier, c index.Config) (*index.Index,
 // checkIndex reads all of the index of a memory that nobody writes to, and says
 // what is wrong with it.
 func checkIndex(ctx context.Context, db *sql.DB, path string) error {
-	x, err := listedIndex(ctx, db, index.Config{Dir: indexDir(path), Weights: columnWeights, Own: ownColumns})
+	x, err := listedIndex(ctx, db, configAt(path))
 	if err != nil {
 		return err
 	}
@@ -261,11 +252,7 @@ func (t *tx) rebuild(working func(at string)) error {
 	if err := t.Row(`SELECT count(*) FROM memory`).Scan(&progress.total); err != nil {
 		return fmt.Errorf("count the memories: %w", err)
 	}
-	c, err := t.w.store.indexConfig()
-	if err != nil {
-		return err
-	}
-	fresh := t.w.store.index.Fresh(c)
+	fresh := t.w.store.index.Fresh(t.w.store.indexConfig())
 	for after := int64(0); ; {
 		entries, err := t.indexable(`WHERE m.id > ? ORDER BY m.id LIMIT ?`, after, rebuildBatch)
 		if err != nil {

@@ -59,7 +59,7 @@ func (s *Store) prepareFile(ctx context.Context, c Config, w *writer) error {
 		return err
 	}
 	if err := sqlite.SweepParts(s.backups); err != nil {
-		return err
+		s.log.Warn("half a backup stays", "err", err)
 	}
 	if err := sqlite.Migrate(ctx, w.conn, c.Path, s.backups, s.now, s.log); err != nil {
 		return err
