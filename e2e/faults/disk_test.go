@@ -153,6 +153,78 @@ func TestFullDiskCostsNothing(t *testing.T) {
 	}
 }
 
+// failing has the kernel answer EIO to calls of the runtime until it is ended.
+func failing(t *testing.T, s *service, calls string) (end func()) {
+	t.Helper()
+	inject := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace="+calls, "-e", "inject="+calls+":error=EIO",
+		"-p", strconv.Itoa(s.runtime()))
+	if err := inject.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_ = inject.Process.Signal(os.Interrupt)
+		_ = inject.Wait()
+	}
+}
+
+// TestDiskGivesNothing has the kernel answer EIO to whatever the runtime reads for a
+// while. It says so, and once the disk is well again all is there and found: neither the
+// memory nor its text index are taken for damaged.
+func TestDiskGivesNothing(t *testing.T) {
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace, which makes calls fail, is not installed")
+	}
+	s := start(t, ambryPath, filepath.Join(t.TempDir(), "ambry"))
+	notes := map[string]string{}
+	for n := range 200 { // so many are in a file of the index
+		content := fmt.Sprintf("gauge g%dx of the tide station shows five metres", n)
+		m, err := s.Add(t.Context(), ambry.Note{Content: content}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes[m.ID] = content
+	}
+	s.stop()
+	s = start(t, ambryPath, s.home)
+	files := func() []string {
+		names, err := filepath.Glob(filepath.Join(s.home, "memory.index", "*"))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("the files of the index are %v, %v", names, err)
+		}
+		return names
+	}
+	before, refused := files(), 0
+	end := failing(t, s, "pread64")
+	for n := range 100 {
+		_, err := s.Search(t.Context(), ambry.Query{Query: fmt.Sprintf("g%dx", n)})
+		if kind := ambry.KindOf(err); kind == ambry.MemoryUnavailable {
+			refused++
+		} else if err != nil {
+			t.Errorf("a search while nothing can be read: %v", err)
+		}
+	}
+	if _, err := s.Bootstrap(t.Context()); err != nil {
+		t.Errorf("the service does not answer while the disk fails: %v", err)
+	}
+	end()
+	if refused == 0 {
+		t.Error("no search was refused: this test sees nothing")
+	}
+	if n := missing(t, s, notes); n > 0 {
+		t.Errorf("%d notes are lost", n)
+	}
+	for n := range 200 {
+		word := fmt.Sprintf("g%dx", n)
+		until(t, word+" is found", func() bool {
+			a, err := s.Search(t.Context(), ambry.Query{Query: word})
+			return err == nil && len(a.Hits) == 1
+		})
+	}
+	t.Logf("%d of 100 searches were refused; the files were %v and are %v", refused, before, files())
+	s.stop()
+	sound(t, s.home)
+}
+
 // TestDiskErrors has the kernel answer EIO to every fsync of the runtime for a
 // while. Nothing may be acknowledged meanwhile that is not there afterwards.
 func TestDiskErrors(t *testing.T) {
@@ -169,17 +241,12 @@ func TestDiskErrors(t *testing.T) {
 			writers.Go(func() { _ = l.write(ctx, s, fmt.Sprintf("round %d writer %d", i, w)) })
 		}
 		time.Sleep(200 * time.Millisecond)
-		inject := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO",
-			"-p", strconv.Itoa(s.runtime()))
-		if err := inject.Start(); err != nil {
-			t.Fatal(err)
-		}
+		end := failing(t, s, "fsync,fdatasync")
 		time.Sleep(1500 * time.Millisecond)
 		if _, err := s.Bootstrap(t.Context()); err != nil {
 			t.Errorf("round %d: the service does not answer while the disk fails: %v", i, err)
 		}
-		_ = inject.Process.Signal(os.Interrupt)
-		_ = inject.Wait()
+		end()
 		until(t, "it writes again", func() bool {
 			_, err := s.Add(t.Context(), ambry.Note{Content: "the disk is well again"}, "")
 			return err == nil

@@ -3,6 +3,7 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"ambry.dev/ambry/internal/memory/sqlite"
@@ -94,6 +95,31 @@ func TestHalfABackupIsNotInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	if missing := lost(t, s, words); len(missing) > 0 {
+		t.Errorf("nothing is found of %v", missing)
+	}
+}
+
+// TestAnIndexThatIsWholeIsNotMadeAnewAtOnce: a disk that gives nothing for a moment is no
+// damage, and to make the index of a large memory anew takes minutes. Whoever says a second
+// time that it is damaged is believed.
+func TestAnIndexThatIsWholeIsNotMadeAnewAtOnce(t *testing.T) {
+	path, _, words := library(t)
+	s, err := Open(t.Context(), Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before := s.index.Segments()
+	var m mending
+	m.index(t.Context(), s)
+	if now := s.index.Segments(); !slices.Equal(now, before) {
+		t.Errorf("the files were %v and are %v", before, now)
+	}
+	m.index(t.Context(), s)
+	if now := s.index.Segments(); slices.Equal(now, before) {
+		t.Errorf("the files are still %v", now)
+	}
 	if missing := lost(t, s, words); len(missing) > 0 {
 		t.Errorf("nothing is found of %v", missing)
 	}

@@ -33,13 +33,13 @@ func (m *merging) start(s *Store) {
 		}
 		quiet := time.NewTimer(untilQuiet)
 		defer quiet.Stop()
-		hopeless := false // then only the person can help
+		var mend mending
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-m.worse:
-				hopeless = hopeless || !s.mendIndex(ctx)
+				mend.index(ctx, s)
 			case <-m.more:
 				s.tidyIndex(ctx, index.Few)
 				quiet.Reset(untilQuiet)
@@ -62,14 +62,31 @@ func (s *Store) tidyIndex(ctx context.Context, aim index.Aim) {
 	}
 }
 
-// mendIndex reports whether the index could be made anew.
-func (s *Store) mendIndex(ctx context.Context) bool {
+// mendAgain is how long an index that could not be made anew is left alone: to try takes
+// minutes, and until the person has helped it is in vain.
+const mendAgain = 10 * time.Minute
+
+// mending makes an index anew that is said to be damaged.
+type mending struct {
+	whole  bool      // it was looked through, and it was not
+	failed time.Time // when it could not be made anew
+}
+
+// index looks first: a disk that gave nothing for a moment is no damage. Who is told of
+// damage in an index that was whole does not look again.
+func (m *mending) index(ctx context.Context, s *Store) {
+	if time.Since(m.failed) < mendAgain {
+		return
+	}
+	if m.whole = !m.whole && s.index.Verify() == nil; m.whole {
+		s.log.Warn("a file of the text index could not be read; now it can")
+		return
+	}
 	s.log.Warn("the text index is damaged; it is made anew")
-	err := s.Rebuild(ctx)
-	if err != nil && ctx.Err() == nil {
+	if err := s.Rebuild(ctx); err != nil && ctx.Err() == nil {
+		m.failed = time.Now()
 		s.log.Error("make the text index anew", "err", err)
 	}
-	return err == nil
 }
 
 // searched gives an error of the index its kind. One that says that the index is
