@@ -37,7 +37,7 @@ const (
 
 func checkDisk(dir string) check {
 	c := check{Name: "disk", Verdict: good}
-	free, err := freeBytes(nearest(dir))
+	free, err := home.Free(nearest(dir))
 	switch {
 	case err != nil:
 		c.Verdict, c.Message = warn, "the free space is not known: "+err.Error()

@@ -27,6 +27,37 @@ func TestFilesThatNobodyListsAreRemoved(t *testing.T) {
 	}
 }
 
+// TestNothingIsMergedWithoutRoom: what nobody waits for takes no room that is needed, but
+// what is deleted is taken out of the files all the same.
+func TestNothingIsMergedWithoutRoom(t *testing.T) {
+	l := newLibrary(t, 2)
+	for range 8 {
+		l.change(30)
+		l.save()
+	}
+	size, free := uint64(l.x.Size()), uint64(0)
+	l.config.Room = func(bytes uint64) bool { return bytes <= free }
+	l.reopen(nil)
+	for _, aim := range []index.Aim{index.Few, index.Fewest} {
+		if c, err := l.x.Merge(t.Context(), aim); c != nil || err != nil {
+			t.Errorf("without room: %v, %v", c, err)
+		}
+	}
+	free = size
+	l.install(l.x.Merge(t.Context(), index.Few))
+	if len(l.list) >= 8 {
+		t.Errorf("%d files with room", len(l.list))
+	}
+	l.change(30)
+	l.save()
+	free = 0
+	l.install(l.x.Merge(t.Context(), index.One))
+	if len(l.list) != 1 {
+		t.Errorf("%d files, all that is deleted may be in them", len(l.list))
+	}
+	l.check("merged")
+}
+
 // TestDamageIsFound changes single bytes: the file is refused, or an answer is an
 // error, or nothing that was read was hit; never a crash.
 func TestDamageIsFound(t *testing.T) {

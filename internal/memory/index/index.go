@@ -26,6 +26,10 @@ type Config struct {
 	Dir     string           // of the files; it must exist
 	Weights [Columns]float64 // how much a term counts in each column
 	Own     [Columns]bool    // the columns that a query may be limited to
+
+	// Room reports whether a file of so many bytes may be written that nobody waits for;
+	// nil for always.
+	Room func(bytes uint64) bool
 }
 
 // Entry is a document as it is added: the terms of its columns, each with a

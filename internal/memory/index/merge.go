@@ -165,7 +165,7 @@ type Aim int
 const (
 	Few    Aim = iota // of about one size fewer than mergeAt
 	Fewest            // none that is not restShare times as large as the smaller ones together
-	One
+	One           // whether there is room or not
 )
 
 const (
@@ -175,10 +175,11 @@ const (
 
 // Merge writes several files as one, without what is dead in them. It may run beside
 // one that changes the index, which then calls [Index.Prepare] and [Index.Install].
-// A nil change means that there is nothing to do: more may be to do after another.
+// A nil change means that there is nothing to do, or no room: more may be to do after
+// another.
 func (x *Index) Merge(ctx context.Context, aim Aim) (*Change, error) {
-	c := x.plan(aim)
-	if c == nil {
+	c, size := x.plan(aim)
+	if c == nil || aim != One && x.config.Room != nil && !x.config.Room(size) {
 		return nil, nil
 	}
 	seq := int64(0)
@@ -205,11 +206,11 @@ func (x *Index) Merge(ctx context.Context, aim Aim) (*Change, error) {
 	return c, nil
 }
 
-// plan chooses what to merge.
-func (x *Index) plan(aim Aim) *Change {
+// plan chooses what to merge, of so many bytes; nil for nothing.
+func (x *Index) plan(aim Aim) (c *Change, size uint64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	c := &Change{}
+	c = &Change{}
 	switch aim {
 	case One:
 		if len(x.segments) > 1 || len(x.segments) == 1 && !empty(x.segments[0].dead) {
@@ -221,17 +222,18 @@ func (x *Index) plan(aim Aim) *Change {
 		c.merged = ofOneSize(x.segments)
 	}
 	if len(c.merged) == 0 {
-		return nil
+		return nil, 0
 	}
 	docs := 0
 	for _, s := range c.merged {
 		c.before = append(c.before, slices.Clone(s.dead))
 		docs += len(s.ids)
+		size += s.footer.End
 	}
 	if docs > maxDocs {
-		return nil
+		return nil, 0
 	}
-	return c
+	return c, size
 }
 
 // ofOneSize returns the smallest files of about one size that are too many.

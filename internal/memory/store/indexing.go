@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ambry.dev/ambry"
+	"ambry.dev/ambry/internal/home"
 	"ambry.dev/ambry/internal/memory/index"
 	"ambry.dev/ambry/internal/memory/sqlite"
 )
@@ -24,7 +25,19 @@ var indexSQL string
 // start, if there is no clean stop.
 const worthSaving = 64
 
-func (s *Store) indexConfig() index.Config { return configAt(s.path) }
+func (s *Store) indexConfig() index.Config {
+	c := configAt(s.path)
+	c.Room = func(bytes uint64) bool {
+		free, err := home.Free(c.Dir)
+		return err != nil || free/mergeShare >= bytes
+	}
+	return c
+}
+
+// mergeShare says how much of what is left of the disk a merge of the index may take for
+// a while: one part of so many. What is told meanwhile needs room more than a search that
+// reads fewer files.
+const mergeShare = 2
 
 func configAt(path string) index.Config {
 	return index.Config{Dir: indexDir(path), Weights: columnWeights, Own: ownColumns}

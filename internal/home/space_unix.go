@@ -1,11 +1,11 @@
 //go:build linux || darwin
 
-package main
+package home
 
 import "golang.org/x/sys/unix"
 
-// freeBytes is the space that is left for this person where dir is.
-func freeBytes(dir string) (uint64, error) {
+// Free returns how many bytes are left for this person on the disk that dir is on.
+func Free(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err

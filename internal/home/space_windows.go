@@ -1,9 +1,9 @@
-package main
+package home
 
 import "golang.org/x/sys/windows"
 
-// freeBytes is the space that is left for this person where dir is.
-func freeBytes(dir string) (uint64, error) {
+// Free returns how many bytes are left for this person on the disk that dir is on.
+func Free(dir string) (uint64, error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err
