@@ -34,7 +34,7 @@ const floors = `
 6  memory/recall       language memory/store memory/words memory/when model
 6  memory/learn        language memory/store memory/words model
 6  memory/meaning      language memory/store model
-5  memory/store        language memory/sqlite memory/document memory/tables memory/dump memory/report memory/words memory/index
+5  memory/store        language memory/sqlite memory/document memory/tables memory/dump memory/report memory/words memory/index home
 4  server              language agent channel model memory scan skill converse settings event web
 4  mcp                 language memory web mcp/upstream
 4  panel               web

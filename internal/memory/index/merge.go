@@ -165,7 +165,7 @@ type Aim int
 const (
 	Few    Aim = iota // of about one size fewer than mergeAt
 	Fewest            // none that is not restShare times as large as the smaller ones together
-	One           // whether there is room or not
+	One               // whether there is room or not
 )
 
 const (
