@@ -18,7 +18,8 @@ import (
 	"ambry.dev/ambry/internal/secret"
 )
 
-// openSecrets opens the store of keys, in the place that the settings name.
+// openSecrets opens the store of keys, in the place that the settings name. One that
+// cannot be opened says so to who asks for a key.
 func (s *service) openSecrets(ctx context.Context) (*secret.Store, error) {
 	cfg := secret.Config{
 		Home: s.home, KeyDir: s.keyDir(), Getenv: s.options.Getenv, Log: s.log, Now: now,
@@ -40,7 +41,12 @@ func (s *service) openSecrets(ctx context.Context) (*secret.Store, error) {
 			cfg.Keychain = own
 		}
 	}
-	return secret.Open(cfg)
+	secrets, err := secret.Open(cfg)
+	if err != nil { // the memory needs none
+		s.log.Error("go on without the stored secrets", "err", err)
+		return secret.Unusable(cfg, err), nil
+	}
+	return secrets, nil
 }
 
 // keyDir is where the key of the encrypted file is: in the place for settings

@@ -224,7 +224,7 @@ func (b *Broker) view(ctx context.Context, s ambry.ModelSetup) ambry.ModelConfig
 func (b *Broker) viewOf(ctx context.Context, ref ambry.ModelRef) ambry.ModelView {
 	v := ambry.ModelView{Provider: ref.Provider, BaseURL: ref.BaseURL, ModelID: ref.ModelID}
 	key, err := b.key(ctx, ref)
-	v.HasAPIKey = key != "" || errors.Is(err, secret.ErrKeychain) && stored(ref.Key)
+	v.HasAPIKey = key != "" || stored(ref.Key) && (errors.Is(err, secret.ErrKeychain) || errors.Is(err, secret.ErrUnusable))
 	switch {
 	case ref.Key != "" && !stored(ref.Key):
 		v.APIKeyMasked = ref.Key

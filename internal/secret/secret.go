@@ -45,7 +45,8 @@ type Keychain interface {
 // Store keeps secrets by id. Its methods may be called at the same time. What
 // was set without an error is there after a crash.
 type Store struct {
-	cfg Config
+	cfg      Config
+	unusable error // why nothing can be had or kept
 
 	change sync.Mutex // held by one change at a time, calls of the keychain too
 
@@ -59,6 +60,7 @@ type Store struct {
 var (
 	ErrKeychain = errors.New("the keychain of this system does not answer; unlock it and try again")
 	ErrLocked   = errors.New("the key that opens the stored secrets is gone; enter the secret again")
+	ErrUnusable = errors.New("the stored secrets cannot be used")
 )
 
 // Open opens the store of a home. It fails only if its own files cannot be
@@ -78,15 +80,25 @@ func Open(cfg Config) (*Store, error) {
 		}
 	}
 	if err := s.rotate(); err != nil {
-		return nil, fmt.Errorf("replace the key of the secrets: %w", err)
+		cfg.Log.Warn("the key of the secrets is old and could not be replaced", "err", err)
 	}
 	return s, nil
+}
+
+// Unusable returns a store that keeps nothing and says why, [ErrUnusable], for what goes on
+// without secrets where [Open] fails. The files stay as they are; references are looked up.
+func Unusable(cfg Config, why error) *Store {
+	why = fmt.Errorf("%w: %w", ErrUnusable, why)
+	return &Store{cfg: cfg, unusable: ambry.Conflict.Wrap(why, why.Error())}
 }
 
 // Set keeps a secret under an id.
 func (s *Store) Set(ctx context.Context, id, value string) error {
 	if id == "" || value == "" || len(value) > MaxLength {
 		return ambry.InvalidArgument.Errorf("a secret must have 1 to %d bytes", MaxLength)
+	}
+	if s.unusable != nil {
+		return s.unusable
 	}
 	s.change.Lock()
 	defer s.change.Unlock()
@@ -118,6 +130,9 @@ func (s *Store) Set(ctx context.Context, id, value string) error {
 
 // Get returns a secret. One that was never set is [ambry.NotFound].
 func (s *Store) Get(ctx context.Context, id string) (string, error) {
+	if s.unusable != nil {
+		return "", s.unusable
+	}
 	s.mu.Lock()
 	e, ok := s.file.Secrets[id]
 	value, known := s.known[id]
@@ -159,6 +174,9 @@ func (s *Store) fromKeychain(ctx context.Context, id string) (string, error) {
 
 // Delete forgets a secret. One that is not there is no error.
 func (s *Store) Delete(ctx context.Context, id string) error {
+	if s.unusable != nil {
+		return s.unusable
+	}
 	s.change.Lock()
 	defer s.change.Unlock()
 	s.mu.Lock()

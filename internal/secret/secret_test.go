@@ -337,6 +337,47 @@ func TestFilesThatAreNotOurs(t *testing.T) {
 	}
 }
 
+// TestUnusableSecretsSayWhy has whoever asks for a secret told why there is none, and the
+// files left as they are.
+func TestUnusableSecretsSayWhy(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Getenv = func(string) string { return "from the environment" }
+	if err := os.WriteFile(w.home.Secrets(), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, why := secret.Open(w.cfg)
+	s := secret.Unusable(w.cfg, why)
+	_, got := s.Get(t.Context(), "a")
+	for how, err := range map[string]error{"get": got, "set": s.Set(t.Context(), "a", "one"), "delete": s.Delete(t.Context(), "a")} {
+		if ambry.KindOf(err) != ambry.Conflict || !errors.Is(err, secret.ErrUnusable) || !strings.Contains(err.Error(), why.Error()) {
+			t.Errorf("%s: %v", how, err)
+		}
+	}
+	if ids := s.IDs(); len(ids) > 0 {
+		t.Errorf("there are %v", ids)
+	}
+	if v, err := s.Resolve(t.Context(), "env:A_API_KEY"); v == "" || err != nil {
+		t.Errorf("a reference: %q, %v", v, err)
+	}
+	if data, err := os.ReadFile(w.home.Secrets()); string(data) != "{" || err != nil {
+		t.Errorf("the file is %q, %v", data, err)
+	}
+}
+
+// TestAKeyThatCannotBeReplacedIsUsedOn: a disk that takes nothing keeps no secret from being
+// read.
+func TestAKeyThatCannotBeReplacedIsUsedOn(t *testing.T) {
+	w := newWorld(t)
+	w.set(w.open(), "a", "one")
+	w.cfg.Now = func() time.Time { // nothing can be written to what is no directory
+		if err := errors.Join(os.RemoveAll(w.cfg.KeyDir), os.WriteFile(w.cfg.KeyDir, nil, 0o600)); err != nil {
+			t.Error(err)
+		}
+		return day.Add(365 * 24 * time.Hour)
+	}
+	w.want(w.open(), "a", "one")
+}
+
 func TestSetRefuses(t *testing.T) {
 	s := newWorld(t).open()
 	for _, value := range []string{"", strings.Repeat("x", secret.MaxLength+1)} {
