@@ -74,6 +74,25 @@ func checkSettings(o app.Options) check {
 	return c
 }
 
+// checkSecrets says nothing of secrets that can be used.
+func checkSecrets(o app.Options) []check {
+	if err := app.CheckSecrets(o); err != nil {
+		return []check{{Name: "secrets", Verdict: warn, Message: err.Error(), Hint: "models and channels that need one do not work until then"}}
+	}
+	return nil
+}
+
+// checkAside tells of a damaged text index that the disk does not let go of.
+func checkAside(dir string) (found []check) {
+	entries, _ := os.ReadDir(dir) // checkHome says so
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "memory.index.damaged-") {
+			found = append(found, check{Name: "disk", Verdict: warn, Message: e.Name() + " is what is left of a damaged text index", Hint: "check the disk, then remove it"})
+		}
+	}
+	return found
+}
+
 // checkService looks at the service, and through it at the memory and the agents.
 func checkService(ctx context.Context, dir string) []check {
 	c, rt, err := client.Find(ctx, dir)

@@ -156,7 +156,10 @@ func checkMemoryFile(ctx context.Context, o app.Options) []check {
 // checkBackups says how old the newest copy is.
 func checkBackups(o app.Options) []check {
 	all, err := app.Backups(o)
-	if err != nil || len(all) == 0 {
+	switch {
+	case err != nil:
+		return []check{{Name: "backups", Verdict: warn, Message: err.Error(), Hint: "no copies are made until that is mended"}}
+	case len(all) == 0:
 		return nil
 	}
 	return []check{{Name: "backups", Verdict: good, Message: fmt.Sprintf("%s, the newest %s", counted(int64(len(all)), "copy", "copies"), ago(all[0].MadeAt, time.Now()))}}

@@ -9,6 +9,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
+	"ambry.dev/ambry/internal/secret"
 	"ambry.dev/ambry/internal/settings"
 )
 
@@ -17,6 +18,16 @@ import (
 func CheckSettings(o Options) (warnings []string, err error) {
 	set, err := load(o)
 	return set.Warnings, err
+}
+
+// CheckSecrets reports why the stored secrets cannot be used, if they cannot. It changes
+// nothing.
+func CheckSecrets(o Options) error {
+	h, err := home.Existing(o.Home)
+	if err != nil {
+		return nil //nolint:nilerr // where there is no home there are no secrets
+	}
+	return secret.Check(h, keyDir(o))
 }
 
 func load(o Options) (settings.Settings, error) {

@@ -22,7 +22,7 @@ import (
 // cannot be opened says so to who asks for a key.
 func (s *service) openSecrets(ctx context.Context) (*secret.Store, error) {
 	cfg := secret.Config{
-		Home: s.home, KeyDir: s.keyDir(), Getenv: s.options.Getenv, Log: s.log, Now: now,
+		Home: s.home, KeyDir: keyDir(s.options), Getenv: s.options.Getenv, Log: s.log, Now: now,
 	}
 	own, persons, ok := secret.System(s.options.Getenv)
 	if ok {
@@ -51,8 +51,8 @@ func (s *service) openSecrets(ctx context.Context) (*secret.Store, error) {
 
 // keyDir is where the key of the encrypted file is: in the place for settings
 // of programs, apart from our home, so that a copy of the home opens nothing.
-func (s *service) keyDir() string {
-	getenv := s.options.Getenv
+func keyDir(o Options) string {
+	getenv := o.Getenv
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 	}
@@ -62,14 +62,14 @@ func (s *service) keyDir() string {
 		if dir := getenv("LocalAppData"); dir != "" {
 			return filepath.Join(dir, name)
 		}
-		return filepath.Join(s.options.UserHome, "AppData", "Local", name)
+		return filepath.Join(o.UserHome, "AppData", "Local", name)
 	case "darwin":
-		return filepath.Join(s.options.UserHome, "Library", "Application Support", name)
+		return filepath.Join(o.UserHome, "Library", "Application Support", name)
 	}
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, name)
 	}
-	return filepath.Join(s.options.UserHome, ".config", name)
+	return filepath.Join(o.UserHome, ".config", name)
 }
 
 // newBroker makes the way to the models. changed is called after the person has

@@ -66,6 +66,23 @@ var (
 // Open opens the store of a home. It fails only if its own files cannot be
 // read or would not be apart; a secret that cannot be had is an error of [Store.Get].
 func Open(cfg Config) (*Store, error) {
+	s, err := read(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.rotate(); err != nil {
+		cfg.Log.Warn("the key of the secrets is old and could not be replaced", "err", err)
+	}
+	return s, nil
+}
+
+// Check returns the error that [Open] would return. It changes nothing.
+func Check(h home.Home, keyDir string) error {
+	_, err := read(Config{Home: h, KeyDir: keyDir})
+	return err
+}
+
+func read(cfg Config) (*Store, error) {
 	if inside(cfg.KeyDir, cfg.Home.Dir()) {
 		return nil, fmt.Errorf("open secrets: %s is inside the home, and a backup of it would hold the key with what it locks", cfg.KeyDir)
 	}
@@ -78,9 +95,6 @@ func Open(cfg Config) (*Store, error) {
 		if s.ring, err = readRing(cfg.KeyDir, s.file.Lock); err != nil {
 			return nil, fmt.Errorf("open secrets: %w", err)
 		}
-	}
-	if err := s.rotate(); err != nil {
-		cfg.Log.Warn("the key of the secrets is old and could not be replaced", "err", err)
 	}
 	return s, nil
 }
