@@ -83,12 +83,9 @@ func checkSecrets(o app.Options) []check {
 }
 
 // checkAside tells of a damaged text index that the disk does not let go of.
-func checkAside(dir string) (found []check) {
-	entries, _ := os.ReadDir(dir) // checkHome says so
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "memory.index.damaged-") {
-			found = append(found, check{Name: "disk", Verdict: warn, Message: e.Name() + " is what is left of a damaged text index", Hint: "check the disk, then remove it"})
-		}
+func checkAside(o app.Options) (found []check) {
+	for _, left := range app.Aside(o) {
+		found = append(found, check{Name: "disk", Verdict: warn, Message: filepath.Base(left) + " is what is left of a damaged text index", Hint: "check the disk, then remove it"})
 	}
 	return found
 }

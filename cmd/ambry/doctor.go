@@ -101,7 +101,7 @@ func (p *program) examine(ctx context.Context) (diagnosis, error) {
 	if len(service) == 1 { // it does not run, so nobody holds the memory
 		d.Checks = append(d.Checks, checkMemoryFile(ctx, o)...)
 	}
-	d.Checks = append(d.Checks, checkAside(o.Home)...)
+	d.Checks = append(d.Checks, checkAside(o)...)
 	d.Checks = append(d.Checks, checkSecrets(o)...)
 	d.Checks = append(d.Checks, checkBackups(o)...)
 	d.Checks = append(d.Checks, checkClock(o)...)

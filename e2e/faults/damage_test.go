@@ -233,15 +233,7 @@ func TestDamagedDirectories(t *testing.T) {
 			disk, mounted := newDisk(t, filepath.Join(dir, "disk"), 64), filepath.Join(dir, "mounted")
 			home := filepath.Join(mount(t, disk, mounted), "ambry")
 			s := start(t, ambryPath, home)
-			notes := map[string]string{}
-			for n := range 5 {
-				content := fmt.Sprintf("gauge g%dx of the tide station shows five metres", n)
-				m, err := s.Add(t.Context(), ambry.Note{Content: content}, "")
-				if err != nil {
-					t.Fatal(err)
-				}
-				notes[m.ID] = content
-			}
+			notes := gauges(t, s, 5)
 			s.stop()
 			if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil { // hooks may have none yet
 				t.Fatal(err)
@@ -256,12 +248,7 @@ func TestDamagedDirectories(t *testing.T) {
 			if n := missing(t, again, notes); n > 0 {
 				t.Errorf("%d notes are lost", n)
 			}
-			for n := range 5 {
-				word := fmt.Sprintf("g%dx", n)
-				if a, err := again.Search(t.Context(), ambry.Query{Query: word}); err != nil || len(a.Hits) != 1 {
-					t.Errorf("%s: %d hits, %v", word, len(a.Hits), err)
-				}
-			}
+			found(t, again, len(notes))
 			again.stop()
 			sound(t, home)
 		})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -171,19 +172,10 @@ func failing(t *testing.T, s *service, calls string) (end func()) {
 // while. It says so, and once the disk is well again all is there and found: neither the
 // memory nor its text index are taken for damaged.
 func TestDiskGivesNothing(t *testing.T) {
-	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace, which makes calls fail, is not installed")
-	}
+	needStrace(t)
 	s := start(t, ambryPath, filepath.Join(t.TempDir(), "ambry"))
-	notes := map[string]string{}
-	for n := range 200 { // so many are in a file of the index
-		content := fmt.Sprintf("gauge g%dx of the tide station shows five metres", n)
-		m, err := s.Add(t.Context(), ambry.Note{Content: content}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		notes[m.ID] = content
-	}
+	const many = 200 // so many are in a file of the index
+	notes := gauges(t, s, many)
 	s.stop()
 	s = start(t, ambryPath, s.home)
 	files := func() []string {
@@ -213,14 +205,11 @@ func TestDiskGivesNothing(t *testing.T) {
 	if n := missing(t, s, notes); n > 0 {
 		t.Errorf("%d notes are lost", n)
 	}
-	for n := range 200 {
-		word := fmt.Sprintf("g%dx", n)
-		until(t, word+" is found", func() bool {
-			a, err := s.Search(t.Context(), ambry.Query{Query: word})
-			return err == nil && len(a.Hits) == 1
-		})
+	found(t, s, many)
+	if now := files(); !slices.Equal(now, before) {
+		t.Errorf("the files of the index were %v and are %v", before, now)
 	}
-	t.Logf("%d of 100 searches were refused; the files were %v and are %v", refused, before, files())
+	t.Logf("%d of 100 searches were refused", refused)
 	s.stop()
 	sound(t, s.home)
 }
@@ -228,9 +217,7 @@ func TestDiskGivesNothing(t *testing.T) {
 // TestDiskErrors has the kernel answer EIO to every fsync of the runtime for a
 // while. Nothing may be acknowledged meanwhile that is not there afterwards.
 func TestDiskErrors(t *testing.T) {
-	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace, which makes calls fail, is not installed")
-	}
+	needStrace(t)
 	for i := range times(3, 30) {
 		home := filepath.Join(t.TempDir(), "ambry")
 		s := start(t, ambryPath, home)

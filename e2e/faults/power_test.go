@@ -16,8 +16,8 @@ import (
 
 // TestPowerCut takes the power away while notes are written: the disk is a file on
 // another disk, which is frozen at a random moment, and what is in that file then is all
-// that is left. Everything that was acknowledged before must be there. A program that does not wait for
-// the disk must lose some, or the test sees nothing.
+// that is left. Everything that was acknowledged before must be there. A program that does
+// not wait for the disk must lose some, or the test sees nothing.
 func TestPowerCut(t *testing.T) {
 	needDisks(t)
 	lost, written := cuts(t, ambryPath, times(20, 200))

@@ -30,9 +30,7 @@ import (
 // of many moments. All that was acknowledged before must be there. A program that
 // does not wait for the disk must lose something, or the test sees nothing.
 func TestTornWrites(t *testing.T) {
-	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace, which records the writes, is not installed")
-	}
+	needStrace(t)
 	random := rand.New(rand.NewPCG(6, 6))
 	r := record(t, ambryPath)
 	rounds, lost, checked := times(30, 500), 0, 0

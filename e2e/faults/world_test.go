@@ -99,6 +99,14 @@ var mountable = sync.OnceValue(func() error {
 	return nil
 })
 
+// needStrace skips tests that have calls of the runtime recorded, or fail.
+func needStrace(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace, which records calls and makes them fail, is not installed")
+	}
+}
+
 // command runs a program of the system; that it fails ends the test.
 func command(t *testing.T, name string, args ...string) {
 	t.Helper()
@@ -318,6 +326,33 @@ func (l *ledger) seen() map[string]string {
 		out[id] = content
 	}
 	return out
+}
+
+// gauges adds n notes, which [found] looks for, and returns them by their ids.
+func gauges(t *testing.T, s *service, n int) map[string]string {
+	t.Helper()
+	notes := map[string]string{}
+	for i := range n {
+		content := fmt.Sprintf("gauge g%dx of the tide station shows five metres", i)
+		m, err := s.Add(t.Context(), ambry.Note{Content: content}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes[m.ID] = content
+	}
+	return notes
+}
+
+// found waits until each of n gauges is found by its word.
+func found(t *testing.T, s *service, n int) {
+	t.Helper()
+	for i := range n {
+		word := fmt.Sprintf("g%dx", i)
+		until(t, word+" is found", func() bool {
+			a, err := s.Search(t.Context(), ambry.Query{Query: word})
+			return err == nil && len(a.Hits) == 1
+		})
+	}
 }
 
 // missing returns how many of some notes a service does not have, or not as they

@@ -9,6 +9,7 @@ import (
 
 	"ambry.dev/ambry"
 	"ambry.dev/ambry/internal/home"
+	"ambry.dev/ambry/internal/memory/store"
 	"ambry.dev/ambry/internal/secret"
 	"ambry.dev/ambry/internal/settings"
 )
@@ -28,6 +29,15 @@ func CheckSecrets(o Options) error {
 		return nil //nolint:nilerr // where there is no home there are no secrets
 	}
 	return secret.Check(h, keyDir(o))
+}
+
+// Aside returns what is left of damaged text indexes.
+func Aside(o Options) []string {
+	h, err := home.Existing(o.Home)
+	if err != nil {
+		return nil
+	}
+	return store.Aside(h.MemoryDB())
 }
 
 func load(o Options) (settings.Settings, error) {

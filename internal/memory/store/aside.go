@@ -60,15 +60,23 @@ func putAside(path string) (to string, err error) {
 
 // removeAside removes what was put aside, now or at a start before, as far as the disk
 // lets it.
-func (s *Store) removeAside(path string) {
-	entries, _ := os.ReadDir(filepath.Dir(path)) // what cannot be read is not removed
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), filepath.Base(path)+asideMark) {
-			continue
-		}
-		aside := filepath.Join(filepath.Dir(path), e.Name())
+func (s *Store) removeAside() {
+	for _, aside := range Aside(s.path) {
 		if err := os.RemoveAll(aside); err != nil {
 			s.log.Warn("a damaged text index stays; check the disk, then remove it", "path", aside, "err", err)
 		}
 	}
+}
+
+// Aside returns what is left of damaged text indexes of a memory: what the disk did not
+// let go of.
+func Aside(path string) (left []string) {
+	dir, name := filepath.Split(indexDir(path))
+	entries, _ := os.ReadDir(dir) // what cannot be listed cannot be removed either
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name+asideMark) {
+			left = append(left, filepath.Join(dir, e.Name()))
+		}
+	}
+	return left
 }

@@ -11,7 +11,7 @@ import (
 
 // TestNothingThatCanBeMadeAnewIsInTheWay is a cut of TestPowerCut after which the
 // directory of the index could not be read: the memory did not open, though the index can
-// be made anew from what is in it.
+// be made anew from its rows.
 func TestNothingThatCanBeMadeAnewIsInTheWay(t *testing.T) {
 	for how, spoil := range map[string]func(dir, file string) error{
 		"no directory": func(dir, _ string) error { return os.RemoveAll(dir) },

@@ -50,7 +50,7 @@ func indexDir(path string) string { return strings.TrimSuffix(path, filepath.Ext
 // one that is damaged, is made anew.
 func (w *writer) openIndex(ctx context.Context, working func(at string)) error {
 	c := w.store.indexConfig()
-	defer w.store.removeAside(c.Dir)
+	defer w.store.removeAside()
 	var version int64
 	err := w.conn.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'index'`).Scan(&version)
 	ok, err := sqlite.Found(err)
